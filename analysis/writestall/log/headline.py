@@ -9,6 +9,7 @@ from writestall.classify.rules.block import BLOCK_LOCK
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log import asked
 from writestall.log.asleep import preempted_in
+from writestall.log.disks import differ
 from writestall.log.holders.sections import sleep_words
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 from writestall_base import wait_classes as c
@@ -148,6 +149,9 @@ def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[list[int]], int
         task = answer.tasks[end]
         own = task.owner or answer.circle(end)
         kind = end if own else (task.task.host, words.of(task))
+        like = kinds.get(kind)
+        if like and differ(answer.tasks[like[0]].disks, task.disks):
+            kind = end
         # Who waits farther from the device may wait for one of those nearest to it.
         if end not in lone or (kind in kinds and not nearness(task)):
             kinds.setdefault(kind, []).append(end)

@@ -39,6 +39,7 @@ from writestall.classify.rules.block import (
     THREAD_ENDS,
 )
 from writestall.classify.rules.events import (
+    AIL_RESTS,
     CORE_DUMP,
     DAX_ENTRY,
     DAX_PAGE,
@@ -274,6 +275,12 @@ WORDS: dict[str, Step] = {
         "/proc/fs/nfsd/clients/*/info; echo expire > /proc/fs/nfsd/clients/N/ctl "
         "gives it up",
         "fs/nfsd/nfs4state.c client_info_show(), client_ctl_write()",
+    ),
+    AIL_RESTS: Step(
+        "see what keeps its items: trace-cmd record -e xfs:xfs_ail_pinned -e "
+        "xfs:xfs_ail_locked -e xfs:xfs_ail_flushing; whether the disk writes: iostat "
+        "-x 1",
+        "fs/xfs/xfs_trace.h",
     ),
     SPLITS_BLOCK: Step(
         f"find the worker below xfs_btree_split_worker(): {_ALL_STACKS}, or echo t "

@@ -18,6 +18,7 @@ NO_MEMORY = "pauses, for there is no memory to allocate"
 CORE_DUMP = "waits until the other threads have stopped for a core dump"
 TARGET_COMMAND = "waits until the commands of a SCSI target have ended"
 SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
+AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
 TREE_LOG = "waits until the log of a btrfs tree is written"
 _LONE: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -52,6 +53,13 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         "xfs_btree_split",
         "fs/xfs/libxfs/xfs_btree.c xfs_btree_split(): queues "
         "xfs_btree_split_worker(), which has more room on its stack",
+    ),
+    (
+        c.OTHER,
+        AIL_RESTS,
+        "xfsaild",
+        "fs/xfs/xfs_trans_ail.c xfsaild(): after each round, longer where items are "
+        "pinned, locked or under way",
     ),
     (
         c.FS_TRANSACTION,

@@ -68,11 +68,14 @@ _LOCKS_MORE = names(
     "extent_clear_unlock_delalloc prepare_compress_overwrite"
 )
 _NOT_WITH_PAGE = (c.PAGE_LOCK, c.DIRTY_THROTTLE, c.INODE_LOCK)
-_END_IO = names(
+_END_IOS = (
     "ext4_end_io_*work ext4_end_*_work xfs_end_io iomap_finish_ioend* "
     "finish_ordered_fn btrfs_finish_ordered_io btrfs_finish_one_ordered "
     "cifs_writev_complete cifs_writev_requeue nfs_writeback_done* rpc_async_release"
 )
+_END_IO = names(_END_IOS)
+# fs/xfs/xfs_icache.c xfs_flush_inodes(): waits for a work that writes all inodes.
+_NO_PAGE = names(f"{_END_IOS} xfs_flush_inodes")
 _SUBMITS = names(
     "submit_bio submit_bio_noacct* __submit_bio* generic_make_request* submit_bh* "
     "_submit_bh direct_make_request"
@@ -181,7 +184,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "until this work is done",
             _END_IO,
             lock="PG_writeback of a page",
-            not_of=_END_IO,
+            not_of=_NO_PAGE,
         ),
         Holder(
             "it writes the file system's inodes",
@@ -219,6 +222,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _SUBMITS,
             lock="PG_writeback of a page",
             also=_WRITES_ANY_FILE,
+            not_of=names("xfs_flush_inodes"),
             not_shows=names(_OF_DEVICE),
             confidence=POSSIBLE,
         ),
