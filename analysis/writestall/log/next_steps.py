@@ -56,6 +56,7 @@ from writestall.classify.rules.events import (
 )
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
+    DELAYED_DATA,
     DELAYED_IPUTS,
     ENCRYPTS,
     FREE_SPACE_OF_GROUP,
@@ -326,6 +327,11 @@ WORDS: dict[str, Step] = {
         f"{_ALL_STACKS}; a kernel with lockdep lists who holds what: echo d > "
         "/proc/sysrq-trigger",
         _SYSRQ,
+    ),
+    DELAYED_DATA: Step(
+        "find the worker below btrfs_run_delalloc_work() that sleeps further in: "
+        f"{_ALL_STACKS}",
+        "fs/btrfs/inode.c start_delalloc_inodes()",
     ),
     DELAYED_IPUTS: Step(
         "take the stack of btrfs-cleaner and of who unmounts or flushes: "

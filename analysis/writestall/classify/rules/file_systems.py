@@ -16,6 +16,7 @@ from writestall.classify.rules.form import (
 )
 from writestall_base import wait_classes as c
 
+DELAYED_DATA = "waits until delayed data of a subvolume is written (btrfs)"
 ROOM_IN_LOG = "waits for room in the log of its file system"
 FREE_SPACE_OF_GROUP = "waits for the free space of an allocation group of XFS (AGF)"
 INODES_OF_GROUP = "waits for the inodes of an allocation group of XFS (AGI)"
@@ -320,6 +321,15 @@ RULES: tuple[Rule, ...] = (
         "enough, by writing data and committing",
         not_wait=(LOCK,),
         words=SPACE_OF_BTRFS,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        ("start_delalloc_inodes", "btrfs_start_delalloc_*"),
+        "fs/btrfs/inode.c start_delalloc_inodes(): until btrfs_run_delalloc_work() of "
+        "each inode has run",
+        wait=(EVENT,),
+        first=True,
+        words=DELAYED_DATA,
     ),
     Rule(
         c.FS_TRANSACTION,

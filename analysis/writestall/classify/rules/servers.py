@@ -12,8 +12,8 @@ from writestall_base import wait_classes as c
 NFS_ANSWER = "waits for the answer of an NFS server"
 NFS_CALLBACK = "waits until callbacks to a client of the NFS server have ended"
 _CALLBACKS = names(
-    "nfsd4_create_session nfsd4_destroy_session nfsd4_shutdown_callback "
-    "nfsd4_probe_callback_sync nfsd41_cb_inflight_wait_complete"
+    "nfsd4_create_session nfsd4_destroy_session nfsd4_bind_conn_to_session "
+    "nfsd4_shutdown_callback nfsd4_probe_callback_sync nfsd41_cb_inflight_wait_complete"
 )
 
 RULES: tuple[Rule, ...] = (

@@ -161,6 +161,9 @@ class Holder:
         found = self._joined(waiter, found, around)
         if self.needs_all and waiter.task.has_more:
             found = [task for task in found if task.task.comm == waiter.task.comm]
+        if self.confidence == POSSIBLE and not self.any_right:
+            # One object of many: who names no disk may have it as well.
+            return found
         return [task for task in found if waiter.disks & task.disks] or found
 
     def _waits_another(self, waiter: Stuck, around: Around) -> bool:

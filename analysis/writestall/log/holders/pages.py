@@ -169,6 +169,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     ),
     c.PAGE_WRITEBACK: (
         Holder(
+            "it writes the delayed data of an inode that is waited for",
+            "fs/btrfs/inode.c start_delalloc_inodes() waits for "
+            "btrfs_run_delalloc_work() of each inode",
+            names("btrfs_run_delalloc_work"),
+            lock="the flush of delayed allocation of btrfs",
+            caller=names("start_delalloc_inodes btrfs_start_delalloc_*"),
+            any_right=True,
+        ),
+        Holder(
             "it has ordered data written that is waited for",
             "fs/btrfs/ordered-data.c btrfs_wait_ordered_extents() queues "
             "btrfs_run_ordered_extent_work() for each and waits until these are done",

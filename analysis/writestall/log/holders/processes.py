@@ -137,15 +137,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
-            "it writes the delayed data of an inode that is waited for",
-            "fs/btrfs/inode.c start_delalloc_inodes() waits for "
-            "btrfs_run_delalloc_work() of each inode",
-            names("btrfs_run_delalloc_work"),
-            lock="the flush of delayed allocation of btrfs",
-            caller=names("start_delalloc_inodes btrfs_start_delalloc_*"),
-            any_right=True,
-        ),
-        Holder(
             "it scans the quota groups again",
             "fs/btrfs/qgroup.c btrfs_qgroup_wait_for_completion(), "
             "btrfs_quota_disable()",
