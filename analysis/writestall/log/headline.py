@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from writestall.classify.rules.block import BLOCK_LOCK
 from writestall.classify.rules.servers import NFS_ANSWER
@@ -128,8 +129,7 @@ def sentence(answer: LogAnswer, where: str) -> str:
 def root(answer: LogAnswer) -> int:
     """The index of the first root that the sentence names."""
     if not answer.links:
-        tasks = range(len(answer.tasks))
-        return min(tasks, key=lambda at: nearness(answer.tasks[at]))
+        return answer.tasks.index(next(iter(_kinds(answer).values()))[0])
     return _ends(answer)[1][0][0]
 
 
@@ -145,15 +145,19 @@ def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[list[int]], int
     lone = {end for end in behind if behind[end] == [end] and not answer.circle(end)}
     kinds: dict[object, list[int]] = {}
     words = _Words()
+    lonely = Counter(words.of(answer.tasks[end]) for end in lone)
     for end in sorted(behind, key=lambda end: (end in lone, -len(behind[end]))):
         task = answer.tasks[end]
         own = task.owner or answer.circle(end)
         kind = end if own else (task.task.host, words.of(task))
         like = kinds.get(kind)
-        if like and differ(answer.tasks[like[0]].disks, task.disks):
+        # The device that several lie on is not in their names.
+        below = task.verdict.cls == c.RAID_OR_DM
+        if like and not below and differ(answer.tasks[like[0]].disks, task.disks):
             kind = end
         # Who waits farther from the device may wait for one of those nearest to it.
-        if end not in lone or (kind in kinds and not nearness(task)):
+        counts = kind in kinds and not nearness(task)
+        if end not in lone or counts or lonely[words.of(task)] > len(behind) / 2:
             kinds.setdefault(kind, []).append(end)
     size = {kind: sum(len(behind[end]) for end in kinds[kind]) for kind in kinds}
     most = max(size.values())
@@ -192,6 +196,8 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
     followers = [at for end in ends for at in behind[end]]
     circle = answer.circle(ends[0])
     count = len(followers)
+    if not circle and len(roots) == count > 1:
+        return _alike(answer, roots, does(roots[0]))
     if not circle:
         who = _alike(answer, roots, f"which {does(roots[0])}")
         steps = {step for at in followers for step in answer.path(at)}
@@ -218,17 +224,24 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
 
 def _without_links(answer: LogAnswer) -> str:
     """Nothing joins the tasks: each is its own root, the device's first."""
-    tasks = sorted(answer.tasks, key=nearness)
-    alike: dict[str, list[Stuck]] = {}
-    words = _Words()
-    for task in tasks:
-        alike.setdefault(words.of(task), []).append(task)
+    tasks, alike = answer.tasks, _kinds(answer)
     said = [_alike(answer, same, what) for what, same in alike.items()][:_SHOWN]
     if len(tasks) == 1:
         return f"{said[0]}."
     rest = sum(map(len, list(alike.values())[_SHOWN:]))
     more = f"; and {rest} more" if rest else ""
     return f"nothing joins them: {'; '.join(said)}{more}."
+
+
+def _kinds(answer: LogAnswer) -> dict[str, list[Stuck]]:
+    """The tasks that nothing joins, by what they do: what most of them do first, then
+    those nearest to the device."""
+    words = _Words()
+    found: dict[str, list[Stuck]] = {}
+    for task in sorted(answer.tasks, key=nearness):
+        found.setdefault(words.of(task), []).append(task)
+    most = len(answer.tasks) / 2
+    return dict(sorted(found.items(), key=lambda kind: len(kind[1]) <= most))
 
 
 def _alike(answer: LogAnswer, tasks: list[Stuck], what: str) -> str:

@@ -49,6 +49,7 @@ from writestall.classify.rules.events import (
     RESHAPES,
     SERIAL_WRITE,
     SPLITS_BLOCK,
+    SWAP_BIOS,
     SWAP_RACE,
     TARGET_COMMAND,
     TREE_LOG,
@@ -282,6 +283,11 @@ WORDS: dict[str, Step] = {
         "xfs:xfs_ail_locked -e xfs:xfs_ail_flushing; whether the disk writes: iostat "
         "-x 1",
         "fs/xfs/xfs_trace.h",
+    ),
+    SWAP_BIOS: Step(
+        "see what the device that swap lies on waits for, such as kcryptd or a loop "
+        f"device: {_ALL_STACKS}; swapoff it, or swap to a plain partition",
+        "swapoff(8)",
     ),
     SPLITS_BLOCK: Step(
         f"find the worker below xfs_btree_split_worker(): {_ALL_STACKS}, or echo t "

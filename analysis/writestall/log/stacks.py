@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep
@@ -30,6 +30,7 @@ _OF_FRAMES = re.compile(
 )
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
+_MODULE = re.compile(r"\s{0,8}\[(?P<module>[a-z]\w{1,63})\]")
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
 # What every line has that LockLines takes.
 _LOCKS = re.compile(
@@ -193,6 +194,10 @@ class Reader:
             self._interrupt()
         if frames:
             self._frames(number, frames)
+        elif self._task and self._task.frames and (name := _MODULE.fullmatch(body)):
+            # Of crash(8), cut by a mailer behind the address.
+            last = self._task.frames[-1]
+            self._task.frames[-1] = replace(last, module=name["module"])
         elif stack_lines.is_end(body):
             self._close()
         elif self._at_edge and self._task and (cut := stack_lines.cut(body)):

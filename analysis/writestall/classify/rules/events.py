@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from writestall.classify.rules.block import GRACE_PERIOD
 from writestall.classify.rules.form import LOCK, TIMER, Rule
 from writestall_base import wait_classes as c
 
@@ -19,6 +20,7 @@ CORE_DUMP = "waits until the other threads have stopped for a core dump"
 TARGET_COMMAND = "waits until the commands of a SCSI target have ended"
 SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
 AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
+SWAP_BIOS = "waits for earlier bios of swap to a mapped device (swap_bios)"
 TREE_LOG = "waits until the log of a btrfs tree is written"
 _LONE: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -32,6 +34,13 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         OTHER_THREADS,
         "de_thread",
         "fs/exec.c de_thread(): until zap_other_threads() has ended them",
+    ),
+    (
+        c.OTHER,
+        GRACE_PERIOD,
+        "percpu_ref_switch_to_atomic_sync",
+        "lib/percpu-refcount.c percpu_ref_switch_to_atomic_sync(): until call_rcu() "
+        "has run the switch",
     ),
     (
         c.OTHER,
@@ -115,6 +124,15 @@ _PAUSES = (
     ),
 )
 RULES: tuple[Rule, ...] = (
+    Rule(
+        c.RAID_OR_DM,
+        ("__map_bio",),
+        "drivers/md/dm.c __map_bio(): down() of swap_bios_semaphore, which "
+        "clone_endio() raises as a bio of swap ends (since 5.12)",
+        wait=(LOCK,),
+        first=True,
+        words=SWAP_BIOS,
+    ),
     *(
         Rule(cls, tuple(names.split()), why, not_wait=(LOCK,), first=True, words=words)
         for cls, words, names, why in _LONE

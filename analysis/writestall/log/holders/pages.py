@@ -264,6 +264,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
         ),
         Holder(
+            "it writes what dm-crypt has encrypted, whose pages the pool then gets",
+            "drivers/md/dm-crypt.c crypt_endio() frees the pages of a write, which "
+            "dmcrypt_write() submits",
+            names("dmcrypt_write"),
+            lock="the pages of dm-crypt's pool",
+            of=names("crypt_alloc_buffer"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it kills for memory, or ends after that",
             "mm/memcontrol.c mem_cgroup_oom_synchronize(), mm/oom_kill.c "
             "out_of_memory(): oom_lock, and memory comes when the victim has gone",
