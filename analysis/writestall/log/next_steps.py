@@ -47,6 +47,7 @@ from writestall.classify.rules.events import (
     NO_MEMORY,
     OTHER_THREADS,
     RESHAPES,
+    SCANS,
     SERIAL_WRITE,
     SPLITS_BLOCK,
     SWAP_BIOS,
@@ -288,6 +289,11 @@ WORDS: dict[str, Step] = {
         "see what the device that swap lies on waits for, such as kcryptd or a loop "
         f"device: {_ALL_STACKS}; swapoff it, or swap to a plain partition",
         "swapoff(8)",
+    ),
+    SCANS: Step(
+        "find the host whose scan does not end: errors of drivers in dmesg, and a task "
+        f"below scsi_scan_*(): {_ALL_STACKS}; scsi_mod.scan=sync shows the order",
+        "Documentation/admin-guide/kernel-parameters.txt",
     ),
     SPLITS_BLOCK: Step(
         f"find the worker below xfs_btree_split_worker(): {_ALL_STACKS}, or echo t "

@@ -244,3 +244,12 @@ def test_roots_far_from_the_device_count_with_tasks_behind_them_only() -> None:
     """Who else waits for a page may wait for one of those nearer to it."""
     rows = task("page", 1), task("writes-page", 2), task("reads-page", 3)
     assert "2 of them come down to writes-page/2" in said(*rows)
+
+
+def test_what_most_tasks_do_comes_first() -> None:
+    """Before one that is nearer to the device, and before few that a link joins."""
+    one = task("extents", 1)
+    many = [Shown(f"p{at}", at, "schedule synchronize_rcu") for at in range(11, 20)]
+    assert "nothing joins them: p11/11 (other), like 8 more, waits" in said(one, *many)
+    linked = said(task("updates", 2), one, *many)
+    assert "log: p11/11 (other), like 8 more, waits for a grace period" in linked

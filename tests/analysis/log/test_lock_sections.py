@@ -116,6 +116,11 @@ STACKS = {
     "bar-works": "schedule bar_transfer bar_work" + WORK,
     "suspends-array": "schedule mddev_suspend/md_mod suspend_lo_store/md_mod "
     "md_attr_store/md_mod",
+    "switches-ref": "schedule percpu_ref_switch_to_atomic_sync set_in_sync/md_mod "
+    "md_check_recovery/md_mod raid5d/raid456 md_thread/md_mod",
+    "swaps": "schedule __down_common down __map_bio dm_submit_bio submit_bio_noacct "
+    "swap_writepage",
+    "scans-host": "schedule wait_for_completion do_scan_async async_run_entry_fn",
     "bitmap-full": "schedule md_bitmap_startwrite/md_mod __add_stripe_bio/raid456 "
     "raid5_make_request/raid456 md_handle_request/md_mod",
     "sync-ends": "schedule md_bitmap_cond_end_sync/md_mod raid1_sync_request/raid1 "
@@ -345,6 +350,9 @@ def test_the_lock_is_named() -> None:
         ("raises", "until what is under way has ended"),
         ("kept-out", "lets I/O in"),
         ("in-array", "that are in use, or before its reshape"),
+        ("switches-ref", "a grace period of RCU"),
+        ("swaps", "earlier bios of swap"),
+        ("scans-host", "earlier scans of SCSI hosts"),
         ("bitmap-full", "a counter of an array's bitmap"),
         ("sync-ends", "the sync that it does"),
         ("resizes", "a free stripe of an array"),

@@ -32,6 +32,18 @@ STACKS = {
     "device-writes": "io_schedule rq_qos_wait wbt_wait blk_mq_submit_bio submit_bio "
     "submit_bh_wbc __block_write_full_folio write_cache_pages blkdev_writepages "
     "writeback_sb_inodes wb_workfn",
+    "crypt-pool": "io_schedule_timeout mempool_alloc_noprof "
+    "crypt_alloc_buffer/dm_crypt kcryptd_crypt_write_convert/dm_crypt process_one_work",
+    "crypt-writes": "io_schedule blk_mq_get_tag submit_bio_noacct "
+    "dmcrypt_write/dm_crypt kthread",
+    "nvme-scans": "schedule __mutex_lock nvme_scan_work/nvme_core process_one_work",
+    "nvme-formats": "schedule __mutex_lock nvme_ns_remove/nvme_core "
+    "nvme_remove_invalid_namespaces/nvme_core nvme_user_cmd/nvme_core nvme_dev_ioctl",
+    "waits-inode": "schedule bit_wait __wait_on_bit __inode_wait_for_writeback "
+    "writeback_single_inode sync_inode_metadata ext4_sync_file/ext4 iomap_dio_complete",
+    "writes-inode": "io_schedule bit_wait_io __sync_dirty_buffer ext4_write_inode/ext4 "
+    "__writeback_single_inode writeback_single_inode sync_inode_metadata "
+    "ext4_sync_file/ext4 iomap_dio_complete",
     "xfs-flushes": "schedule __wait_for_common __flush_work xfs_flush_inodes/xfs "
     "xfs_create/xfs",
     "xfs-ends": "schedule down_write xfs_trans_alloc_inode/xfs "
@@ -225,6 +237,9 @@ LINKED = (
     ("bitmap-asks", "bitmap-works", LIKELY),
     ("xfs-finobt", "xfs-writes", POSSIBLE),
     ("device-page", "device-writes", POSSIBLE),
+    ("crypt-pool", "crypt-writes", POSSIBLE),
+    ("nvme-scans", "nvme-formats", POSSIBLE),
+    ("waits-inode", "writes-inode", POSSIBLE),
     ("btrfs-no-space", "btrfs-caches", POSSIBLE),
     ("btrfs-caches", "btrfs-no-space", POSSIBLE),
     ("btrfs-names", "btrfs-supers", POSSIBLE),

@@ -551,3 +551,14 @@ def test_base64_is_no_function_that_a_terminal_cut() -> None:
         "[<0>] md_super_wait+0xb6/0x130\n" + "MIAGCSqGSIb3DQEHAqCAMIACAQExDzANBgl" * 2
     )
     assert [frame.symbol for frame in task.frames] == ["md_super_wait"]
+
+
+def test_a_module_that_a_mailer_wrapped_behind_a_frame_of_crash() -> None:
+    (task,) = tasks(
+        'PID: 474    TASK: ffff8813e11f4600  CPU: 10  COMMAND: "kswapd0"\n'
+        " #0 [ffff8813dedfb938] __schedule at ffffffff8173f405\n"
+        " #7 [ffff8813dedfbb90] __make_buffer_clean at ffffffffa038736f \n"
+        "[dm_bufio]\n"
+        " #8 [ffff8813dedfbc40] shrink_slab at ffffffff811a87ce\n"
+    )
+    assert [frame.module for frame in task.frames] == [None, "dm_bufio", None]

@@ -20,6 +20,7 @@ CORE_DUMP = "waits until the other threads have stopped for a core dump"
 TARGET_COMMAND = "waits until the commands of a SCSI target have ended"
 SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
 AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
+SCANS = "waits until earlier scans of SCSI hosts are over"
 SWAP_BIOS = "waits for earlier bios of swap to a mapped device (swap_bios)"
 TREE_LOG = "waits until the log of a btrfs tree is written"
 _LONE: tuple[tuple[str, str, str, str], ...] = (
@@ -47,6 +48,13 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         CORE_DUMP,
         "coredump_wait",
         "fs/coredump.c coredump_wait(): until each of them is in coredump_task_exit()",
+    ),
+    (
+        c.OTHER,
+        SCANS,
+        "do_scan_async scsi_finish_async_scan scsi_complete_async_scans",
+        "drivers/scsi/scsi_scan.c scsi_finish_async_scan(): hosts are shown in the "
+        "order of their scans, each after the one before",
     ),
     (
         c.OTHER,

@@ -106,6 +106,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         c.PAGE_WRITEBACK,
         ("inode_wait_for_writeback", "__inode_wait_for_writeback"),
+        "fs/fs-writeback.c writeback_single_inode() waits before it sets I_SYNC",
+        by=("writeback_single_inode",),
+        words=INODE_WRITTEN,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        ("inode_wait_for_writeback", "__inode_wait_for_writeback"),
         "fs/fs-writeback.c inode_wait_for_writeback() below evict(), called by what "
         "__writeback_single_inode() calls while it has I_SYNC of an inode",
         callers=("__writeback_single_inode", "writeback_single_inode"),

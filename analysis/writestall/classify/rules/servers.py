@@ -43,7 +43,8 @@ RULES: tuple[Rule, ...] = (
         c.DEVICE_IO,
         names(
             "rpc_wait_bit_killable __rpc_wait_for_completion_task "
-            "rpc_wait_for_completion_task __rpc_execute"
+            "rpc_wait_for_completion_task __rpc_execute nfs4_do_close "
+            "nfs4_run_open_task"
         ),
         "net/sunrpc/sched.c __rpc_execute(): until the call is answered",
         not_wait=(LOCK,),

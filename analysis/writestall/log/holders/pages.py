@@ -210,6 +210,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("__writeback_single_inode writeback_single_inode"),
             lock="I_SYNC of an inode",
             caller=_ONE_INODE,
+            not_called=_ONE_INODE,
             confidence=POSSIBLE,
         ),
         Holder(
