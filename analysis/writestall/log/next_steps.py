@@ -40,7 +40,6 @@ from writestall.classify.rules.block import (
 )
 from writestall.classify.rules.events import (
     AIL_RESTS,
-    CORE_DUMP,
     DAX_ENTRY,
     DAX_PAGE,
     HOLE,
@@ -260,12 +259,9 @@ WORDS: dict[str, Step] = {
     ),
     NO_MEMORY: CLASSES[c.MEMORY],
     SWAP_RACE: CLASSES[c.MEMORY],
-    **dict.fromkeys(
-        (OTHER_THREADS, CORE_DUMP),
-        Step(
-            "take the stacks of the process's threads: cat /proc/{pid}/task/*/stack",
-            "fs/exec.c de_thread(); fs/coredump.c coredump_wait()",
-        ),
+    OTHER_THREADS: Step(
+        "take the stacks of the process's threads: cat /proc/{pid}/task/*/stack",
+        "fs/exec.c de_thread()",
     ),
     BITMAP_COUNTER: Step(
         "see whether the writes under way end: cat /sys/block/mdN/inflight and "

@@ -132,7 +132,6 @@ STACKS = {
     "splits": "schedule wait_for_completion xfs_btree_split/xfs xfs_btree_insert/xfs",
     "ail-rests": "schedule schedule_timeout xfsaild/xfs kthread ret_from_fork",
     "logs-tree": "schedule btrfs_sync_log/btrfs btrfs_sync_file/btrfs do_fsync",
-    "dumps-core": "schedule wait_for_completion coredump_wait do_coredump get_signal",
     "target-waits": "schedule wait_for_completion target_put_cmd_and_wait/"
     "target_core_mod core_tmr_abort_task/target_core_mod",
     "reads-file": "io_schedule folio_wait_bit_common filemap_read_folio "
@@ -361,7 +360,6 @@ def test_the_lock_is_named() -> None:
         ("splits", "splits a block of a btree of XFS"),
         ("ail-rests", "pauses before it writes what the log of XFS holds"),
         ("logs-tree", "the log of a btrfs tree is written"),
-        ("dumps-core", "for a core dump"),
         ("target-waits", "the commands of a SCSI target"),
         ("reads-file", "waits for the disk"),
         ("ring-ends", "its io_uring requests are over"),

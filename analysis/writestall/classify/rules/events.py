@@ -16,7 +16,6 @@ HOLE = "waits until a hole in a file of tmpfs has been punched"
 SERIAL_WRITE = "waits for an earlier write of the same sectors of an array"
 RESHAPES = "reshapes an array, and waits for its stripes or its superblock"
 NO_MEMORY = "pauses, for there is no memory to allocate"
-CORE_DUMP = "waits until the other threads have stopped for a core dump"
 TARGET_COMMAND = "waits until the commands of a SCSI target have ended"
 SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
 AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
@@ -42,12 +41,6 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         "percpu_ref_switch_to_atomic_sync",
         "lib/percpu-refcount.c percpu_ref_switch_to_atomic_sync(): until call_rcu() "
         "has run the switch",
-    ),
-    (
-        c.OTHER,
-        CORE_DUMP,
-        "coredump_wait",
-        "fs/coredump.c coredump_wait(): until each of them is in coredump_task_exit()",
     ),
     (
         c.OTHER,

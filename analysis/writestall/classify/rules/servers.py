@@ -11,10 +11,6 @@ from writestall_base import wait_classes as c
 
 NFS_ANSWER = "waits for the answer of an NFS server"
 NFS_CALLBACK = "waits until callbacks to a client of the NFS server have ended"
-_CALLBACKS = names(
-    "nfsd4_create_session nfsd4_destroy_session nfsd4_bind_conn_to_session "
-    "nfsd4_shutdown_callback nfsd4_probe_callback_sync nfsd41_cb_inflight_wait_complete"
-)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -51,22 +47,17 @@ RULES: tuple[Rule, ...] = (
         first=True,
         words=NFS_ANSWER,
     ),
-    *(
-        Rule(
-            c.OTHER,
-            where,
-            "fs/nfsd/nfs4callback.c nfsd4_probe_callback_sync(), "
-            "nfsd4_shutdown_callback() flush the queue of callbacks and wait until "
-            "none is in flight",
-            not_wait=(LOCK,),
-            by=by,
-            first=not by,
-            words=NFS_CALLBACK,
-        )
-        for where, by in (
-            (_CALLBACKS, ()),
-            (("__flush_workqueue", "flush_workqueue"), _CALLBACKS),
-        )
+    Rule(
+        c.OTHER,
+        names(
+            "nfsd4_create_session nfsd4_destroy_session nfsd4_bind_conn_to_session "
+            "nfsd4_shutdown_callback nfsd4_probe_callback_sync "
+            "nfsd41_cb_inflight_wait_complete"
+        ),
+        "fs/nfsd/nfs4callback.c nfsd4_probe_callback_sync(), nfsd4_shutdown_callback() "
+        "flush the queue of callbacks and wait until none is in flight",
+        not_wait=(LOCK,),
+        words=NFS_CALLBACK,
     ),
     Rule(
         c.DEVICE_IO,
