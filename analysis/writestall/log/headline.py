@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from writestall.classify.rules.block import BLOCK_LOCK
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log import asked
 from writestall.log.asleep import preempted_in
+from writestall.log.disks import differ
 from writestall.log.holders.sections import sleep_words
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 from writestall_base import wait_classes as c
@@ -115,38 +117,66 @@ def sentence(answer: LogAnswer, where: str) -> str:
         start += f", in {answer.moments} moments"
     if not answer.links:
         return f"{start}: {_without_links(answer)}"
-    behind, ends, alone = _ends(answer)
-    parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
-    if len(ends) > _SHOWN:
-        parts.append(f"and {len(ends) - _SHOWN} more like it")
+    behind, kinds, alone = _ends(answer)
+    parts = [_end(answer, ends, behind) for ends in kinds[:_SHOWN]]
+    if len(kinds) > _SHOWN:
+        parts.append(f"and {len(kinds) - _SHOWN} more like it")
     if alone:
-        parts.append(f"nothing joins the other {len(alone)}")
+        parts.append(f"nothing joins the other {alone}")
     return f"{start}: {'; '.join(parts)}."
 
 
 def root(answer: LogAnswer) -> int:
     """The index of the first root that the sentence names."""
     if not answer.links:
-        tasks = range(len(answer.tasks))
-        return min(tasks, key=lambda at: nearness(answer.tasks[at]))
-    return _ends(answer)[1][0]
+        return answer.tasks.index(next(iter(_kinds(answer).values()))[0])
+    return _ends(answer)[1][0][0]
 
 
-def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[int], list[int]]:
-    """The tasks behind each root, the roots with most of them, and where that is one
-    task each, those that nothing joins."""
+def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[list[int]], int]:
+    """The tasks behind each root; the kinds of roots with most of them, of each the
+    root with most first; and where that is one task each, how many nothing joins."""
     behind: dict[int, list[int]] = {}
     for at, task in enumerate(answer.tasks):
         followers = behind.setdefault(_root(answer, at), [])
         if not task.owner:
             followers.append(at)
-    most = max(map(len, behind.values()))
-    ends = [end for end, followers in behind.items() if len(followers) == most]
-    if most > 1:
-        return behind, ends, []
     # A task without a known holder is its own root.
-    alone = [end for end in ends if behind[end] == [end] and not answer.circle(end)]
-    return behind, [end for end in ends if end not in alone], alone
+    lone = {end for end in behind if behind[end] == [end] and not answer.circle(end)}
+    kinds: dict[object, list[int]] = {}
+    words = _Words()
+    lonely = Counter(words.of(answer.tasks[end]) for end in lone)
+    for end in sorted(behind, key=lambda end: (end in lone, -len(behind[end]))):
+        task = answer.tasks[end]
+        own = task.owner or answer.circle(end)
+        kind = end if own else (task.task.host, words.of(task))
+        like = kinds.get(kind)
+        # The device that several lie on is not in their names.
+        below = task.verdict.cls == c.RAID_OR_DM
+        if like and not below and differ(answer.tasks[like[0]].disks, task.disks):
+            kind = end
+        # Who waits farther from the device may wait for one of those nearest to it.
+        counts = kind in kinds and not nearness(task)
+        if end not in lone or counts or lonely[words.of(task)] > len(behind) / 2:
+            kinds.setdefault(kind, []).append(end)
+    size = {kind: sum(len(behind[end]) for end in kinds[kind]) for kind in kinds}
+    most = max(size.values())
+    ends = [kinds[kind] for kind in kinds if size[kind] == most]
+    return behind, ends, len(lone) if most == 1 else 0
+
+
+class _Words:
+    """What tasks do; a log of thousands of them has few stacks."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, str] = {}
+
+    def of(self, task: Stuck) -> str:
+        """What a task does."""
+        key = (task.frames, task.verdict, task.owner, task.task.comm, task.task.cgroup)
+        if key not in self._known:
+            self._known[key] = does(task)
+        return self._known[key]
 
 
 def _stuck(answer: LogAnswer) -> int:
@@ -160,12 +190,16 @@ def _root(answer: LogAnswer, at: int) -> int:
     return min(circle) if circle else answer.path(at)[-1]
 
 
-def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
-    root = answer.tasks[end]
-    circle = answer.circle(end)
+def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> str:
+    """What a kind of roots is, and how many tasks come down to it."""
+    roots = [answer.tasks[end] for end in ends]
+    followers = [at for end in ends for at in behind[end]]
+    circle = answer.circle(ends[0])
     count = len(followers)
+    if not circle and len(roots) == count > 1:
+        return _alike(answer, roots, does(roots[0]))
     if not circle:
-        who = f"{answer.name(root)} ({root.role}), which {does(root)}"
+        who = _alike(answer, roots, f"which {does(roots[0])}")
         steps = {step for at in followers for step in answer.path(at)}
         may = any(
             answer.links[step].confidence == POSSIBLE or answer.links[step].hint
@@ -190,15 +224,7 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
 
 def _without_links(answer: LogAnswer) -> str:
     """Nothing joins the tasks: each is its own root, the device's first."""
-    tasks = sorted(answer.tasks, key=nearness)
-    alike: dict[str, list[Stuck]] = {}
-    # A log of thousands of tasks has few stacks.
-    words: dict[object, str] = {}
-    for task in tasks:
-        key = (task.frames, task.verdict, task.owner, task.task.comm, task.task.cgroup)
-        if key not in words:
-            words[key] = does(task)
-        alike.setdefault(words[key], []).append(task)
+    tasks, alike = answer.tasks, _kinds(answer)
     said = [_alike(answer, same, what) for what, same in alike.items()][:_SHOWN]
     if len(tasks) == 1:
         return f"{said[0]}."
@@ -207,9 +233,21 @@ def _without_links(answer: LogAnswer) -> str:
     return f"nothing joins them: {'; '.join(said)}{more}."
 
 
+def _kinds(answer: LogAnswer) -> dict[str, list[Stuck]]:
+    """The tasks that nothing joins, by what they do: what most of them do first, then
+    those nearest to the device."""
+    words = _Words()
+    found: dict[str, list[Stuck]] = {}
+    for task in sorted(answer.tasks, key=nearness):
+        found.setdefault(words.of(task), []).append(task)
+    most = len(answer.tasks) / 2
+    return dict(sorted(found.items(), key=lambda kind: len(kind[1]) <= most))
+
+
 def _alike(answer: LogAnswer, tasks: list[Stuck], what: str) -> str:
     """Tasks that all do the same, by the first."""
     first, *rest = tasks
     like = answer.name(rest[0]) if len(rest) == 1 else f"{len(rest)} more"
-    comma = f", like {like}," if rest else ""
-    return f"{answer.name(first)} ({first.role}){comma} {what}"
+    like = f", like {like}" if rest else ""
+    comma = "," if rest or what.startswith("which ") else ""
+    return f"{answer.name(first)} ({first.role}){like}{comma} {what}"

@@ -14,6 +14,7 @@ from writestall.classify.rules.block import (
     ARRAY_SUSPENDED,
     AWAITS_HANDLER,
     BARRIER_RAISED,
+    BITMAP_COUNTER,
     BLOCK_LOCK,
     CIPHER,
     CONNECTS,
@@ -38,18 +39,25 @@ from writestall.classify.rules.block import (
     THREAD_ENDS,
 )
 from writestall.classify.rules.events import (
+    AIL_RESTS,
     DAX_ENTRY,
     DAX_PAGE,
     HOLE,
     NO_MEMORY,
     OTHER_THREADS,
     RESHAPES,
+    SCANS,
     SERIAL_WRITE,
+    SPLITS_BLOCK,
+    SWAP_BIOS,
     SWAP_RACE,
+    TARGET_COMMAND,
+    TREE_LOG,
     USERFAULT,
 )
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
+    DELAYED_DATA,
     DELAYED_IPUTS,
     ENCRYPTS,
     FREE_SPACE_OF_GROUP,
@@ -87,7 +95,7 @@ from writestall.classify.rules.pages import (
     ITSELF,
     OF_A_POOL,
 )
-from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.classify.rules.servers import NFS_ANSWER, NFS_CALLBACK
 from writestall.log import asked
 from writestall.log.holders.sections import (
     MUTEX,
@@ -255,6 +263,49 @@ WORDS: dict[str, Step] = {
         "take the stacks of the process's threads: cat /proc/{pid}/task/*/stack",
         "fs/exec.c de_thread()",
     ),
+    BITMAP_COUNTER: Step(
+        "see whether the writes under way end: cat /sys/block/mdN/inflight and "
+        "/sys/block/mdN/md/stripe_cache_active, twice; mdadm --grow --bitmap=none "
+        "does without the bitmap",
+        "mdadm(8)",
+    ),
+    NFS_CALLBACK: Step(
+        "find the client whose callback state is not UP: grep . "
+        "/proc/fs/nfsd/clients/*/info; echo expire > /proc/fs/nfsd/clients/N/ctl "
+        "gives it up",
+        "fs/nfsd/nfs4state.c client_info_show(), client_ctl_write()",
+    ),
+    AIL_RESTS: Step(
+        "see what keeps its items: trace-cmd record -e xfs:xfs_ail_pinned -e "
+        "xfs:xfs_ail_locked -e xfs:xfs_ail_flushing; whether the disk writes: iostat "
+        "-x 1",
+        "fs/xfs/xfs_trace.h",
+    ),
+    SWAP_BIOS: Step(
+        "see what the device that swap lies on waits for, such as kcryptd or a loop "
+        f"device: {_ALL_STACKS}; swapoff it, or swap to a plain partition",
+        "swapoff(8)",
+    ),
+    SCANS: Step(
+        "find the host whose scan does not end: errors of drivers in dmesg, and a task "
+        f"below scsi_scan_*(): {_ALL_STACKS}; scsi_mod.scan=sync shows the order",
+        "Documentation/admin-guide/kernel-parameters.txt",
+    ),
+    SPLITS_BLOCK: Step(
+        f"find the worker below xfs_btree_split_worker(): {_ALL_STACKS}, or echo t "
+        "where it has not begun",
+        "fs/xfs/libxfs/xfs_btree.c",
+    ),
+    TARGET_COMMAND: Step(
+        "see whether the disk behind the LUN answers: iostat -x 1, errors in dmesg; "
+        "targetcli ls names it",
+        "targetcli(8)",
+    ),
+    TREE_LOG: Step(
+        "find the task below btrfs_sync_log() or btrfs_log_inode() that sleeps "
+        f"further in: {_ALL_STACKS}",
+        "fs/btrfs/tree-log.c",
+    ),
     RESHAPES: _SYNC,
     SERIAL_WRITE: _ARRAY_IO,
     USERFAULT: Step(
@@ -284,6 +335,11 @@ WORDS: dict[str, Step] = {
         f"{_ALL_STACKS}; a kernel with lockdep lists who holds what: echo d > "
         "/proc/sysrq-trigger",
         _SYSRQ,
+    ),
+    DELAYED_DATA: Step(
+        "find the worker below btrfs_run_delalloc_work() that sleeps further in: "
+        f"{_ALL_STACKS}",
+        "fs/btrfs/inode.c start_delalloc_inodes()",
     ),
     DELAYED_IPUTS: Step(
         "take the stack of btrfs-cleaner and of who unmounts or flushes: "

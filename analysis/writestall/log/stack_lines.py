@@ -60,10 +60,11 @@ _WRAPPED = re.compile(
     r"\s{0,16}#\d{1,3}\s{1,4}\[[0-9a-f]{8,16}\] (?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?:\+\d{1,8})? at\s{0,4}"
 )
-# A frame that the edge of a terminal cuts off, in its name or behind that.
+# A frame that the edge of a terminal cuts off, in its name or behind that. A longer
+# word is no function, but of base64.
 _CUT = re.compile(
     r"\s{0,16}(?:\[<[0-9a-fx]{1,18}>\]\s{1,4})?(?P<guess>\?\s{1,4})?"
-    r"(?![0-9a-f]{8})(?P<symbol>[A-Za-z_][\w.$]{2,120})(?P<plus>\+(?:0x?)?)?"
+    r"(?![0-9a-f]{8})(?P<symbol>[A-Za-z_][\w.$]{2,63})(?P<plus>\+(?:0x?)?)?"
 )
 # Where addr2line -i, scripts/faddr2line and scripts/decode_stacktrace.sh find a frame's
 # code: functions inlined into it first, its own last, a line for each.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep
@@ -21,9 +21,16 @@ MAX_FRAMES = 256
 # Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
 # of raw words.
 MAX_GAP = 3
-
+# Parts of frames alone: addresses of PowerPC, registers of 32-bit ARM, the function
+# called on a line of which a mailer cut off who called it (arch/arm/kernel/traps.c).
+_OF_FRAMES = re.compile(
+    r"(?:\[ {0,6}\d{1,8}\.\d{6}\] )?\[[0-9a-f]{16}\] \[[0-9a-f]{16}\]\s{0,4}"
+    r"|\s{0,4}(?:r\d{1,2}:[0-9a-f]{8}\s{0,4}){1,8}"
+    r"|\[<[0-9a-f]{8}>\] \(\w{1,120}(?: \[\w{1,64}\])?\) from(?: \[<[0-9a-f]{8}>\])?"
+)
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
+_MODULE = re.compile(r"\s{0,8}\[(?P<module>[a-z]\w{1,63})\]")
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
 # What every line has that LockLines takes.
 _LOCKS = re.compile(
@@ -96,6 +103,8 @@ class Reader:
     def line(self, number: int, line: Line) -> None:
         """Take the next line."""
         body = line.body.rstrip()
+        if _OF_FRAMES.fullmatch(body or line.prefix):
+            return
         self._stamp = line.before + line.prefix
         self._quotes = line.before.count(">")
         if not line.marked:
@@ -185,6 +194,10 @@ class Reader:
             self._interrupt()
         if frames:
             self._frames(number, frames)
+        elif self._task and self._task.frames and (name := _MODULE.fullmatch(body)):
+            # Of crash(8), cut by a mailer behind the address.
+            last = self._task.frames[-1]
+            self._task.frames[-1] = replace(last, module=name["module"])
         elif stack_lines.is_end(body):
             self._close()
         elif self._at_edge and self._task and (cut := stack_lines.cut(body)):

@@ -42,6 +42,8 @@ _COLOUR = re.compile(r"(?:\x1b|#033)\[[\d;]{0,16}[A-Za-z]")
 # Newlines escaped: by JSON and most languages, by rsyslog (#012).
 _ESCAPED = re.compile(r"(?:\\r)?\\n|#012")
 _SOFT_BREAK = re.compile(r".{40,77}=")
+# Some mailers encode the line's end as well, and break behind that.
+_ENCODED_END = "=0A="
 _ENCODED = re.compile(r"=(?:3D|20$)|^Content-Transfer-Encoding: quoted-printable", re.I)
 # Where lines began that now stand on one: the date of syslog, the kernel's own time,
 # the first words of a report's lines.
@@ -71,8 +73,9 @@ class _Detector:
         text = row[1]
         if self._encoded or not _MAYBE.search(text):
             return self._encoded
-        found = _SOFT_BREAK.fullmatch(text.rstrip("\r\n")) or _ENCODED.search(text)
-        self._encoded = found is not None
+        end = text.rstrip("\r\n")
+        found = _SOFT_BREAK.fullmatch(end) or _ENCODED.search(text)
+        self._encoded = found is not None or end.endswith(_ENCODED_END)
         return True
 
 
@@ -94,7 +97,9 @@ def _joined(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     for number, line in numbered:
         text = line.strip("\r\n\0\ufeff")
         first = first if held else number
-        if _SOFT_BREAK.fullmatch(text):
+        if text.endswith(_ENCODED_END):
+            text, encoded = text.removesuffix(_ENCODED_END), True
+        elif _SOFT_BREAK.fullmatch(text):
             held, encoded = (held + text[:-1])[:MAX_LINE_CHARS], True
             continue
         text, held = held + text, ""

@@ -216,3 +216,40 @@ def test_the_host_is_named_where_there_are_several() -> None:
     assert "commit/5 on beta (journal), which waits" in sentence(answer, "log")
     rows = list(report(answer, "log"))
     assert any("fsync/6 on alpha (writer)" in row for row in rows)
+
+
+ROOM = "io_schedule blk_mq_get_tag submit_bio_noacct "
+WRITES = ROOM + "mpage_map_and_submit_extent/ext4 writeback_sb_inodes wb_workfn"
+FLUSH = "writeback wb_workfn (flush-8:%d)"
+
+
+@pytest.mark.parametrize(
+    ("disk", "words"),
+    [
+        (0, "3 of them come down to kworker/1:0/2 (writeback), like raid/3, which"),
+        (16, "2 of them come down to kworker/1:0/2 (writeback), which"),
+    ],
+)
+def test_roots_that_do_the_same_are_one(disk: int, words: str) -> None:
+    """Those that nothing waits for as well, unless their names show another disk."""
+    rows = (
+        task("updates", 1),
+        Shown("kworker/1:0", 2, WRITES, FLUSH % 0),
+        Shown("raid", 3, ROOM + "raid1d/raid1 md_thread/md_mod", FLUSH % disk),
+    )
+    assert words in said(*rows)
+
+
+def test_roots_far_from_the_device_count_with_tasks_behind_them_only() -> None:
+    """Who else waits for a page may wait for one of those nearer to it."""
+    rows = task("page", 1), task("writes-page", 2), task("reads-page", 3)
+    assert "2 of them come down to writes-page/2" in said(*rows)
+
+
+def test_what_most_tasks_do_comes_first() -> None:
+    """Before one that is nearer to the device, and before few that a link joins."""
+    one = task("extents", 1)
+    many = [Shown(f"p{at}", at, "schedule synchronize_rcu") for at in range(11, 20)]
+    assert "nothing joins them: p11/11 (other), like 8 more, waits" in said(one, *many)
+    linked = said(task("updates", 2), one, *many)
+    assert "log: p11/11 (other), like 8 more, waits for a grace period" in linked

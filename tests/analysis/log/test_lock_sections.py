@@ -116,6 +116,27 @@ STACKS = {
     "bar-works": "schedule bar_transfer bar_work" + WORK,
     "suspends-array": "schedule mddev_suspend/md_mod suspend_lo_store/md_mod "
     "md_attr_store/md_mod",
+    "switches-ref": "schedule percpu_ref_switch_to_atomic_sync set_in_sync/md_mod "
+    "md_check_recovery/md_mod raid5d/raid456 md_thread/md_mod",
+    "swaps": "schedule __down_common down __map_bio dm_submit_bio submit_bio_noacct "
+    "swap_writepage",
+    "scans-host": "schedule wait_for_completion do_scan_async async_run_entry_fn",
+    "bitmap-full": "schedule md_bitmap_startwrite/md_mod __add_stripe_bio/raid456 "
+    "raid5_make_request/raid456 md_handle_request/md_mod",
+    "sync-ends": "schedule md_bitmap_cond_end_sync/md_mod raid1_sync_request/raid1 "
+    "md_do_sync/md_mod md_thread/md_mod",
+    "resizes": "schedule resize_stripes/raid456 raid5_check_reshape/raid456",
+    "nfsd-session": "schedule wait_for_completion __flush_workqueue "
+    "nfsd4_destroy_session/nfsd nfsd4_proc_compound/nfsd",
+    "nfsd-shuts": "schedule nfsd4_shutdown_callback/nfsd __destroy_client/nfsd",
+    "splits": "schedule wait_for_completion xfs_btree_split/xfs xfs_btree_insert/xfs",
+    "ail-rests": "schedule schedule_timeout xfsaild/xfs kthread ret_from_fork",
+    "logs-tree": "schedule btrfs_sync_log/btrfs btrfs_sync_file/btrfs do_fsync",
+    "target-waits": "schedule wait_for_completion target_put_cmd_and_wait/"
+    "target_core_mod core_tmr_abort_task/target_core_mod",
+    "reads-file": "io_schedule folio_wait_bit_common filemap_read_folio "
+    "do_read_cache_folio read_part_sector check_partition",
+    "ring-ends": "schedule wait_for_completion io_wq_exit_workers io_wq_put_and_exit",
     "in-array": "schedule schedule_timeout wait_woken raid5_make_request/raid456 "
     "md_handle_request/md_mod submit_bio_noacct",
     "shrinks-log": "io_schedule __xfs_iunpin_wait/xfs xfs_reclaim_inodes_ag/xfs "
@@ -328,6 +349,20 @@ def test_the_lock_is_named() -> None:
         ("raises", "until what is under way has ended"),
         ("kept-out", "lets I/O in"),
         ("in-array", "that are in use, or before its reshape"),
+        ("switches-ref", "a grace period of RCU"),
+        ("swaps", "earlier bios of swap"),
+        ("scans-host", "earlier scans of SCSI hosts"),
+        ("bitmap-full", "a counter of an array's bitmap"),
+        ("sync-ends", "the sync that it does"),
+        ("resizes", "a free stripe of an array"),
+        ("nfsd-session", "callbacks to a client of the NFS server"),
+        ("nfsd-shuts", "callbacks to a client of the NFS server"),
+        ("splits", "splits a block of a btree of XFS"),
+        ("ail-rests", "pauses before it writes what the log of XFS holds"),
+        ("logs-tree", "the log of a btrfs tree is written"),
+        ("target-waits", "the commands of a SCSI target"),
+        ("reads-file", "waits for the disk"),
+        ("ring-ends", "its io_uring requests are over"),
         ("reaps-sync", "sync has stopped"),
         ("own-sync", "the sync that it does"),
         ("resumes", "(runtime PM)"),
@@ -351,7 +386,7 @@ def test_the_lock_is_named() -> None:
         ("own-checkpoint", "that it makes itself"),
         ("shrinks-log", "inside a shrinker waits until the log of XFS"),
         ("removes-file", "nobody uses a file of sysfs"),
-        ("metadata", "superblock is written"),
+        ("metadata", "superblock or bitmap is written"),
         ("replaces", "until I/O under way has ended"),
     ],
 )

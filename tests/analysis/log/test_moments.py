@@ -74,7 +74,12 @@ def year_first(seconds: float) -> str:
     return f"2026/11/{day:02} {time} vault kernel: "
 
 
-CLOCKS = (boot, ctime, journal, iso, both, slashes, dots, year_first)
+def levelled(seconds: float) -> str:
+    """dmesg -x -T: with facility and level."""
+    return f"kern  :err   : {ctime(seconds)}"
+
+
+CLOCKS = (boot, ctime, journal, iso, both, slashes, dots, year_first, levelled)
 Clock = Callable[[float], str]
 
 

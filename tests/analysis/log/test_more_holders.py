@@ -17,6 +17,37 @@ AGF = "schedule down xfs_buf_lock/xfs xfs_read_agf/xfs xfs_alloc_read_agf/xfs "
 AGI = "schedule down xfs_buf_lock/xfs xfs_read_agi/xfs "
 FLUSHES = "schedule_timeout wait_for_completion __flush_work "
 STACKS = {
+    "bitmap-asks": "schedule wait_for_completion md_bitmap_unplug_async/md_mod "
+    "flush_bio_list/raid1 raid1_unplug/raid1 raid1_make_request/raid1 submit_bio "
+    "ext4_io_submit/ext4 ext4_writepages/ext4",
+    "bitmap-works": "schedule md_super_wait/md_mod md_bitmap_unplug/md_mod "
+    "md_bitmap_unplug_fn/md_mod process_one_work worker_thread kthread",
+    "xfs-finobt": "schedule down xfs_buf_lock/xfs xfs_buf_find_lock/xfs "
+    "xfs_trans_read_buf_map/xfs xfs_btree_lookup/xfs xfs_difree/xfs xfs_inactive/xfs",
+    "xfs-writes": "schedule raid5_get_active_stripe/raid456 "
+    "raid5_make_request/raid456 submit_bio_noacct xfs_buf_delwri_submit_buffers/xfs "
+    "xfsaild/xfs kthread",
+    "device-page": "io_schedule folio_wait_bit_common __folio_lock write_cache_pages "
+    "blkdev_writepages do_writepages bdev_release blkdev_release __fput",
+    "device-writes": "io_schedule rq_qos_wait wbt_wait blk_mq_submit_bio submit_bio "
+    "submit_bh_wbc __block_write_full_folio write_cache_pages blkdev_writepages "
+    "writeback_sb_inodes wb_workfn",
+    "crypt-pool": "io_schedule_timeout mempool_alloc_noprof "
+    "crypt_alloc_buffer/dm_crypt kcryptd_crypt_write_convert/dm_crypt process_one_work",
+    "crypt-writes": "io_schedule blk_mq_get_tag submit_bio_noacct "
+    "dmcrypt_write/dm_crypt kthread",
+    "nvme-scans": "schedule __mutex_lock nvme_scan_work/nvme_core process_one_work",
+    "nvme-formats": "schedule __mutex_lock nvme_ns_remove/nvme_core "
+    "nvme_remove_invalid_namespaces/nvme_core nvme_user_cmd/nvme_core nvme_dev_ioctl",
+    "waits-inode": "schedule bit_wait __wait_on_bit __inode_wait_for_writeback "
+    "writeback_single_inode sync_inode_metadata ext4_sync_file/ext4 iomap_dio_complete",
+    "writes-inode": "io_schedule bit_wait_io __sync_dirty_buffer ext4_write_inode/ext4 "
+    "__writeback_single_inode writeback_single_inode sync_inode_metadata "
+    "ext4_sync_file/ext4 iomap_dio_complete",
+    "xfs-flushes": "schedule __wait_for_common __flush_work xfs_flush_inodes/xfs "
+    "xfs_create/xfs",
+    "xfs-ends": "schedule down_write xfs_trans_alloc_inode/xfs "
+    "xfs_iomap_write_unwritten/xfs xfs_end_ioend/xfs xfs_end_io/xfs process_one_work",
     "stops-mmp": "schedule_timeout wait_for_completion kthread_stop ext4_stop_mmpd "
     "ext4_put_super generic_shutdown_super",
     "mmp": "schedule percpu_rwsem_wait __percpu_down_read write_mmp_block/ext4 "
@@ -203,6 +234,12 @@ LINKED = (
     ("rbd-request", "rbd-watch", POSSIBLE),
     ("rbd-watch", "rbd-request", POSSIBLE),
     ("gfs2-begins", "gfs2-flushes", POSSIBLE),
+    ("bitmap-asks", "bitmap-works", LIKELY),
+    ("xfs-finobt", "xfs-writes", POSSIBLE),
+    ("device-page", "device-writes", POSSIBLE),
+    ("crypt-pool", "crypt-writes", POSSIBLE),
+    ("nvme-scans", "nvme-formats", POSSIBLE),
+    ("waits-inode", "writes-inode", POSSIBLE),
     ("btrfs-no-space", "btrfs-caches", POSSIBLE),
     ("btrfs-caches", "btrfs-no-space", POSSIBLE),
     ("btrfs-names", "btrfs-supers", POSSIBLE),
@@ -220,6 +257,10 @@ APART = (
     ("nvme-live", "nvme-recovers"),
     # It waits for updates of inodes, not for the full commit.
     ("fast-commits", "jbd2-commits"),
+    # A worker writes the bitmap, not the array's thread.
+    ("bitmap-asks", "md-works"),
+    # It waits for a work that writes all inodes, not for one of these.
+    ("xfs-flushes", "xfs-ends"),
     # It waits for the log's lock itself.
     ("gfs2-begins", "gfs2-logd"),
     ("stops-mmp", "ail"),

@@ -503,3 +503,62 @@ def test_a_crash_stack_without_a_head_is_a_sign(tmp_path: Path) -> None:
     )
     (task,) = remarks.read_place(str(log), Bound()).tasks
     assert task.frames[-1].symbol == "md_do_sync"
+
+
+def test_frames_of_arm_that_a_mailer_wrapped() -> None:
+    """The callers are on lines of their own, between registers."""
+    (task,) = tasks(
+        "> [ 1103.834915] task:nfsd            state:D stack:    0 pid: 1029\n"
+        "> [ 1103.834945] Backtrace:\n"
+        "> [ 1103.834992] [<809f9df0>] (__schedule) from [<809fa7c8>] "
+        "(schedule+0x68/0xe4)\n"
+        "> [ 1103.835015]  r10:00000000 r9:86f67d4c r8:8fc134a0 r7:00000002\n"
+        "> r6:00000001 r5:86dc4d80\n"
+        "> [ 1103.835029]  r4:ffffe000\n"
+        "> [ 1103.835056] [<809fa760>] (schedule) from [<8017bcac>]\n"
+        "> (rwsem_down_write_slowpath+0x318/0x518)\n"
+        "> [ 1103.835072]  r5:ffffe000 r4:8fc13490\n"
+        "> [ 1103.835195] [<809fd694>] (down_write) from\n"
+        "> [<7f6676b8>] (ovl_dir_release+0x34/0x70 [overlay])\n"
+    )
+    assert task.pid == 1029
+    assert [frame.symbol for frame in task.frames] == [
+        "schedule",
+        "rwsem_down_write_slowpath",
+        "ovl_dir_release",
+    ]
+
+
+def test_frames_of_powerpc_that_a_mailer_wrapped() -> None:
+    """Their addresses are on lines of their own, which are not blank."""
+    (task,) = tasks(
+        "[ 1841.074486] rmmod           D    0 18774  17507 0x00040080\n"
+        "[ 1841.074549] Call Trace:\n"
+        "[ 1841.074622] [c0000001eae2b550] [c00000000001f9a0]\n"
+        "__switch_to+0x2e0/0x4e0\n"
+        "[ 1841.074666] [c0000001eae2b5b0] [c000000000d716b4]\n"
+        "__schedule+0x2c4/0x8e0\n"
+        "[ 1841.074755] [c0000001eae2b6b0] [c000000000188a44]\n"
+        "async_synchronize_cookie_domain+0x174/0x360\n"
+    )
+    assert task.pid == 18774
+    assert task.frames[-1].symbol == "async_synchronize_cookie_domain"
+
+
+def test_base64_is_no_function_that_a_terminal_cut() -> None:
+    """A signature behind a mail, its lines as wide as the mail."""
+    (task,) = tasks(
+        "[<0>] md_super_wait+0xb6/0x130\n" + "MIAGCSqGSIb3DQEHAqCAMIACAQExDzANBgl" * 2
+    )
+    assert [frame.symbol for frame in task.frames] == ["md_super_wait"]
+
+
+def test_a_module_that_a_mailer_wrapped_behind_a_frame_of_crash() -> None:
+    (task,) = tasks(
+        'PID: 474    TASK: ffff8813e11f4600  CPU: 10  COMMAND: "kswapd0"\n'
+        " #0 [ffff8813dedfb938] __schedule at ffffffff8173f405\n"
+        " #7 [ffff8813dedfbb90] __make_buffer_clean at ffffffffa038736f \n"
+        "[dm_bufio]\n"
+        " #8 [ffff8813dedfbc40] shrink_slab at ffffffff811a87ce\n"
+    )
+    assert [frame.module for frame in task.frames] == [None, "dm_bufio", None]

@@ -330,3 +330,15 @@ def test_a_head_that_a_mailer_wrapped_behind_its_pid_has_that_pid() -> None:
     assert [task.task.pid for task in answer.tasks] == [1671, 2582]
     (link,) = answer.links.values()
     assert link.holder.frames and link.confidence == REPORTED
+
+
+def test_line_ends_that_a_mailer_encoded() -> None:
+    """`=0A` and a soft break behind each, however short the line is."""
+    (task,) = read(
+        b"stack trace below:=0A=\n=0A=\n"
+        b"[<0>] folio_wait_bit_common+0x138/0x310=0A=\n"
+        b"[<0>] filemap_read_folio+0x94/0xe0=0A=\n"
+        b"[<0>] do_read_cache_folio+0x80/0x1c0=0A=\n"
+        b"[<0>] read_lba+0x91/0x110=0A=\n"
+    ).tasks
+    assert len(task.frames) == 4

@@ -26,7 +26,8 @@ AWAITS_HANDLER = "waits until a SCSI host has recovered from errors"
 
 BARRIER_RAISED = "waits until an array's resync, reshape or freeze lets I/O in"
 RAISES_BARRIER = "keeps I/O out of an array and waits until what is under way has ended"
-ARRAY_METADATA = "waits until an array's superblock is written"
+ARRAY_METADATA = "waits until an array's superblock or bitmap is written"
+BITMAP_COUNTER = "waits for room in a counter of an array's bitmap"
 FREE_STRIPE = "waits for a free stripe of an array"
 ARRAY_SUSPENDED = "waits until a suspended array takes I/O again"
 SUSPENDS_ARRAY = "suspends an array and waits until its I/O has ended"
@@ -45,8 +46,9 @@ SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
 _MD: tuple[Rule, ...] = (
     Rule(
         c.RAID_OR_DM,
-        ("md_do_sync",),
-        "drivers/md/md.c md_do_sync(): until recovery_active is zero",
+        ("md_do_sync", "*bitmap_cond_end_sync"),
+        "drivers/md/md.c md_do_sync(), md-bitmap.c md_bitmap_cond_end_sync(): until "
+        "recovery_active is zero",
         not_wait=(LOCK,),
         first=True,
         words=SYNC_IO,
@@ -78,20 +80,30 @@ _MD: tuple[Rule, ...] = (
         c.RAID_OR_DM,
         (
             *("md_write_start", "md_super_wait", "md_update_sb", "raid5d", "raid1*d"),
-            "md_ioctl",
+            *("md_ioctl", "*bitmap_unplug_async"),
         ),
         "drivers/md/md.c md_write_start(), md_ioctl(): until MD_SB_CHANGE_PENDING is "
-        "clear, as raid5d() does in raid5.c; md_super_wait(): until the writes of the "
-        "superblock have ended",
+        "clear, as raid5d() does in raid5.c; md_super_wait(), md-bitmap.c "
+        "md_bitmap_unplug_async(): until the writes of the superblock, or of the "
+        "bitmap by a worker, have ended",
         not_wait=(LOCK,),
         first=True,
         words=ARRAY_METADATA,
     ),
     Rule(
         c.RAID_OR_DM,
-        ("*get_active_stripe",),
-        "drivers/md/raid5.c raid5_get_active_stripe(): until a stripe is inactive, or "
-        "the array is no more quiesced",
+        ("*bitmap_startwrite",),
+        "drivers/md/md-bitmap.c md_bitmap_startwrite(): while a counter is "
+        "COUNTER_MAX, until md_bitmap_endwrite()",
+        not_wait=(LOCK,),
+        first=True,
+        words=BITMAP_COUNTER,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("*get_active_stripe", "resize_stripes"),
+        "drivers/md/raid5.c raid5_get_active_stripe(), resize_stripes(): until a "
+        "stripe is inactive, or the array is no more quiesced",
         not_wait=(LOCK,),
         words=FREE_STRIPE,
     ),

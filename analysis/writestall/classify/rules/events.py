@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from writestall.classify.rules.block import GRACE_PERIOD
 from writestall.classify.rules.form import LOCK, TIMER, Rule
 from writestall_base import wait_classes as c
 
@@ -15,6 +16,12 @@ HOLE = "waits until a hole in a file of tmpfs has been punched"
 SERIAL_WRITE = "waits for an earlier write of the same sectors of an array"
 RESHAPES = "reshapes an array, and waits for its stripes or its superblock"
 NO_MEMORY = "pauses, for there is no memory to allocate"
+TARGET_COMMAND = "waits until the commands of a SCSI target have ended"
+SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
+AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
+SCANS = "waits until earlier scans of SCSI hosts are over"
+SWAP_BIOS = "waits for earlier bios of swap to a mapped device (swap_bios)"
+TREE_LOG = "waits until the log of a btrfs tree is written"
 _LONE: tuple[tuple[str, str, str, str], ...] = (
     (
         c.OTHER,
@@ -27,6 +34,49 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         OTHER_THREADS,
         "de_thread",
         "fs/exec.c de_thread(): until zap_other_threads() has ended them",
+    ),
+    (
+        c.OTHER,
+        GRACE_PERIOD,
+        "percpu_ref_switch_to_atomic_sync",
+        "lib/percpu-refcount.c percpu_ref_switch_to_atomic_sync(): until call_rcu() "
+        "has run the switch",
+    ),
+    (
+        c.OTHER,
+        SCANS,
+        "do_scan_async scsi_finish_async_scan scsi_complete_async_scans",
+        "drivers/scsi/scsi_scan.c scsi_finish_async_scan(): hosts are shown in the "
+        "order of their scans, each after the one before",
+    ),
+    (
+        c.OTHER,
+        TARGET_COMMAND,
+        "target_put_cmd_and_wait __transport_wait_for_tasks "
+        "transport_generic_free_cmd target_wait_for_*cmds transport_clear_lun_ref",
+        "drivers/target/target_core_transport.c target_put_cmd_and_wait(), "
+        "transport_clear_lun_ref(): until the disk has ended them",
+    ),
+    (
+        c.OTHER,
+        SPLITS_BLOCK,
+        "xfs_btree_split",
+        "fs/xfs/libxfs/xfs_btree.c xfs_btree_split(): queues "
+        "xfs_btree_split_worker(), which has more room on its stack",
+    ),
+    (
+        c.OTHER,
+        AIL_RESTS,
+        "xfsaild",
+        "fs/xfs/xfs_trans_ail.c xfsaild(): after each round, longer where items are "
+        "pinned, locked or under way",
+    ),
+    (
+        c.FS_TRANSACTION,
+        TREE_LOG,
+        "btrfs_sync_log wait_log_commit wait_for_writer",
+        "fs/btrfs/tree-log.c btrfs_sync_log(): until who writes the log has, and who "
+        "changes it has left",
     ),
     (
         c.OTHER,
@@ -75,6 +125,15 @@ _PAUSES = (
     ),
 )
 RULES: tuple[Rule, ...] = (
+    Rule(
+        c.RAID_OR_DM,
+        ("__map_bio",),
+        "drivers/md/dm.c __map_bio(): down() of swap_bios_semaphore, which "
+        "clone_endio() raises as a bio of swap ends (since 5.12)",
+        wait=(LOCK,),
+        first=True,
+        words=SWAP_BIOS,
+    ),
     *(
         Rule(cls, tuple(names.split()), why, not_wait=(LOCK,), first=True, words=words)
         for cls, words, names, why in _LONE

@@ -16,6 +16,7 @@ from writestall.classify.rules.form import (
 )
 from writestall_base import wait_classes as c
 
+DELAYED_DATA = "waits until delayed data of a subvolume is written (btrfs)"
 ROOM_IN_LOG = "waits for room in the log of its file system"
 FREE_SPACE_OF_GROUP = "waits for the free space of an allocation group of XFS (AGF)"
 INODES_OF_GROUP = "waits for the inodes of an allocation group of XFS (AGI)"
@@ -77,6 +78,7 @@ _NAMED: tuple[Rule, ...] = (
             f"fs/xfs/xfs_buf.c xfs_buf_lock(), for {name}",
             wait=(LOCK,),
             callers=callers,
+            bare=True,
             words=words,
         )
         for words, name, callers in (
@@ -321,11 +323,20 @@ RULES: tuple[Rule, ...] = (
         words=SPACE_OF_BTRFS,
     ),
     Rule(
+        c.PAGE_WRITEBACK,
+        ("start_delalloc_inodes", "btrfs_start_delalloc_*"),
+        "fs/btrfs/inode.c start_delalloc_inodes(): until btrfs_run_delalloc_work() of "
+        "each inode has run",
+        wait=(EVENT,),
+        first=True,
+        words=DELAYED_DATA,
+    ),
+    Rule(
         c.FS_TRANSACTION,
         names(
             "start_transaction btrfs_*_transaction* join_transaction "
-            "wait_current_trans* wait_for_commit wait_for_writer "
-            "btrfs_wait_for_commit btrfs_sync_log wait_log_commit btrfs_throttle_* "
+            "wait_current_trans* wait_for_commit btrfs_wait_for_commit btrfs_sync_log "
+            "btrfs_throttle_* "
             "btrfs_async_run_delayed_* btrfs_balance_delayed_items "
             "btrfs_scrub_pause *scrub_blocked_if_needed scrub_pause_off "
             "start_log_trans transaction_kthread"

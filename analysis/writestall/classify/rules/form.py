@@ -75,7 +75,7 @@ MODULES = FS_MODULES | frozenset(
     dm_unstripe dm_switch dm_flakey dm_vdo kvdo bcache drbd loop nbd rnbd_client zram
     aoe virtio_blk virtio_scsi virtio_ring virtio scsi_mod sd_mod sr_mod libata nvme
     nvme_core nvme_fabrics nvme_tcp nvme_rdma nvme_fc null_blk xen_blkfront mmc_core
-    mmc_block usbcore usb_storage uas bfq
+    mmc_block usbcore usb_storage uas bfq ublk_drv target_core_mod iscsi_target_mod
     """.split()
 )
 

@@ -106,6 +106,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         c.PAGE_WRITEBACK,
         ("inode_wait_for_writeback", "__inode_wait_for_writeback"),
+        "fs/fs-writeback.c writeback_single_inode() waits before it sets I_SYNC",
+        by=("writeback_single_inode",),
+        words=INODE_WRITTEN,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        ("inode_wait_for_writeback", "__inode_wait_for_writeback"),
         "fs/fs-writeback.c inode_wait_for_writeback() below evict(), called by what "
         "__writeback_single_inode() calls while it has I_SYNC of an inode",
         callers=("__writeback_single_inode", "writeback_single_inode"),
@@ -160,6 +167,12 @@ RULES: tuple[Rule, ...] = (
         "mm/filemap.c do_read_cache_page(): a page of its own or another's read, "
         "inlined from include/linux/pagemap.h",
         callers=_READS_ONE,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("folio_wait_bit*", "wait_on_page_bit*"),
+        "mm/filemap.c filemap_read_folio(): until the read that it has begun is over",
+        by=("filemap_read_folio", "filemap_read_page", *_READS_ONE),
     ),
     Rule(
         c.PAGE_WRITEBACK,

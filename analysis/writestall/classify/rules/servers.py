@@ -10,6 +10,7 @@ from writestall.classify.rules.form import IO, LOCK, PAGE, Rule, names
 from writestall_base import wait_classes as c
 
 NFS_ANSWER = "waits for the answer of an NFS server"
+NFS_CALLBACK = "waits until callbacks to a client of the NFS server have ended"
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -38,10 +39,25 @@ RULES: tuple[Rule, ...] = (
         c.DEVICE_IO,
         names(
             "rpc_wait_bit_killable __rpc_wait_for_completion_task "
-            "rpc_wait_for_completion_task"
+            "rpc_wait_for_completion_task __rpc_execute nfs4_do_close "
+            "nfs4_run_open_task"
         ),
         "net/sunrpc/sched.c __rpc_execute(): until the call is answered",
+        not_wait=(LOCK,),
+        first=True,
         words=NFS_ANSWER,
+    ),
+    Rule(
+        c.OTHER,
+        names(
+            "nfsd4_create_session nfsd4_destroy_session nfsd4_bind_conn_to_session "
+            "nfsd4_shutdown_callback nfsd4_probe_callback_sync "
+            "nfsd41_cb_inflight_wait_complete"
+        ),
+        "fs/nfsd/nfs4callback.c nfsd4_probe_callback_sync(), nfsd4_shutdown_callback() "
+        "flush the queue of callbacks and wait until none is in flight",
+        not_wait=(LOCK,),
+        words=NFS_CALLBACK,
     ),
     Rule(
         c.DEVICE_IO,
@@ -99,7 +115,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.OTHER,
-        ("io_wq_put_and_exit", "io_ring_exit_work", "io_uring_cancel_generic"),
+        names(
+            "io_wq_put_and_exit io_wq_exit_workers io_ring_exit_work "
+            "io_uring_cancel_generic io_uring_cancel_sqpoll"
+        ),
         "io_uring/io_uring.c io_ring_exit_work(), io-wq.c io_wq_put_and_exit(): until "
         "the requests that workers have begun are over",
         first=True,

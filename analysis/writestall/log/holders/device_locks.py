@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
+from writestall.log.holders.form import Holder, names, of_row
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
@@ -65,6 +65,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_NAMESPACES,
             stacked=True,
             confidence=POSSIBLE,
+        ),
+        of_row(
+            "the scan of an NVMe controller (scan_lock)",
+            "nvme_scan_work nvme_user_cmd nvme_passthru_start nvme_execute_passthru_rq",
+            "nvme_remove_invalid_namespaces nvme_update_formats nvme_passthru_end "
+            "nvme_scan_ns_list nvme_scan_ns_sequential",
+            "it scans the controller's namespaces, holding scan_lock",
+            "drivers/nvme/host/core.c nvme_scan_work(); nvme_passthru_start() until "
+            "nvme_passthru_end(), for a command that changes namespaces",
+            stacked=True,
         ),
         Holder(
             "it opens, closes or removes a disk, holding its open_mutex",

@@ -37,6 +37,8 @@ _LOOP_WORKS = (
 )
 _LOOP_WORK = names(_LOOP_WORKS)
 
+_UNPLUGS = names("*bitmap_unplug_async")
+
 # A wait for the I/O of some block device; one for a server shows none of these.
 _BLOCK_IO = names(
     "io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await* xfs_buf_iowait"
@@ -194,6 +196,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             confidence=POSSIBLE,
         ),
+        Holder(
+            "it writes the array's bitmap for others",
+            "drivers/md/md-bitmap.c md_bitmap_unplug_async() queues "
+            "md_bitmap_unplug_fn() and waits for it",
+            names("*bitmap_unplug_fn"),
+            lock="a write of an array's bitmap",
+            caller=_UNPLUGS,
+            stacked=True,
+        ),
         # md_super_wait() waits for the array's own metadata, which is on its way to the
         # disks; a resync waits for the array's thread as any writer does.
         *(
@@ -202,6 +213,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 shows=names(f"{level}d {level}_do_work"),
                 of=names(f"{level}_* {more}"),
                 not_of=names(f"{level}d {level}_do_work md_super_wait"),
+                not_caller=_UNPLUGS,
                 same_disk=False,
                 confidence=LIKELY,
             )

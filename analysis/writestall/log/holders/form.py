@@ -17,6 +17,8 @@ from writestall.log.holders.around import Around
 from writestall.log.stuck import LIKELY, POSSIBLE, Stuck
 from writestall_base import wait_classes as c
 
+# Threads of which each journal or log has one of its own.
+_JOURNAL = re.compile(r"jbd2/|xfsaild/|f2fs_ckpt-")
 # File systems that lie on another one, whose functions the stack may not show.
 _ABOVE = (frozenset({"overlay"}), frozenset({"ecryptfs"}))
 
@@ -28,8 +30,10 @@ def _is_above(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _are_of_several(tasks: list[Stuck]) -> bool:
-    """True where tasks belong to different disks, by their names."""
-    return any(differ(tasks[0].disks, task.disks) for task in tasks[1:])
+    """True where tasks belong to different disks or journals, by their names."""
+    journals = {task.task.comm for task in tasks if _JOURNAL.match(task.name)}
+    differs = any(differ(tasks[0].disks, task.disks) for task in tasks[1:])
+    return len(journals) > 1 or differs
 
 
 def names(text: str) -> re.Pattern[str]:
@@ -161,6 +165,9 @@ class Holder:
         found = self._joined(waiter, found, around)
         if self.needs_all and waiter.task.has_more:
             found = [task for task in found if task.task.comm == waiter.task.comm]
+        if self.confidence == POSSIBLE and not self.any_right:
+            # One object of many: who names no disk may have it as well.
+            return found
         return [task for task in found if waiter.disks & task.disks] or found
 
     def _waits_another(self, waiter: Stuck, around: Around) -> bool:

@@ -98,6 +98,7 @@ _LOG = (
         lock="the CIL of an XFS log",
         of=_PUSHES,
         not_of=_CIL_PUSH,
+        any_right=True,
     ),
     Holder(
         "it ends the log's writes",

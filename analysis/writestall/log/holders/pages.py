@@ -68,11 +68,14 @@ _LOCKS_MORE = names(
     "extent_clear_unlock_delalloc prepare_compress_overwrite"
 )
 _NOT_WITH_PAGE = (c.PAGE_LOCK, c.DIRTY_THROTTLE, c.INODE_LOCK)
-_END_IO = names(
+_END_IOS = (
     "ext4_end_io_*work ext4_end_*_work xfs_end_io iomap_finish_ioend* "
     "finish_ordered_fn btrfs_finish_ordered_io btrfs_finish_one_ordered "
     "cifs_writev_complete cifs_writev_requeue nfs_writeback_done* rpc_async_release"
 )
+_END_IO = names(_END_IOS)
+# fs/xfs/xfs_icache.c xfs_flush_inodes(): waits for a work that writes all inodes.
+_NO_PAGE = names(f"{_END_IOS} xfs_flush_inodes")
 _SUBMITS = names(
     "submit_bio submit_bio_noacct* __submit_bio* generic_make_request* submit_bh* "
     "_submit_bh direct_make_request"
@@ -104,6 +107,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=names(_OF_DEVICE),
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
+        ),
+        Holder(
+            "it writes a page of the block device and holds its lock",
+            "fs/buffer.c __block_write_full_folio(): is given the locked page",
+            names("__block_write_full_*"),
+            lock="PG_locked of a page",
+            also=names(_OF_DEVICE),
+            not_in=_NOT_WITH_PAGE,
+            of=names(_OF_DEVICE),
+            confidence=POSSIBLE,
         ),
         Holder(
             "it writes pages and may hold a lock of one",
@@ -156,6 +169,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     ),
     c.PAGE_WRITEBACK: (
         Holder(
+            "it writes the delayed data of an inode that is waited for",
+            "fs/btrfs/inode.c start_delalloc_inodes() waits for "
+            "btrfs_run_delalloc_work() of each inode",
+            names("btrfs_run_delalloc_work"),
+            lock="the flush of delayed allocation of btrfs",
+            caller=names("start_delalloc_inodes btrfs_start_delalloc_*"),
+            any_right=True,
+        ),
+        Holder(
             "it has ordered data written that is waited for",
             "fs/btrfs/ordered-data.c btrfs_wait_ordered_extents() queues "
             "btrfs_run_ordered_extent_work() for each and waits until these are done",
@@ -171,7 +193,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "until this work is done",
             _END_IO,
             lock="PG_writeback of a page",
-            not_of=_END_IO,
+            not_of=_NO_PAGE,
         ),
         Holder(
             "it writes the file system's inodes",
@@ -188,6 +210,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("__writeback_single_inode writeback_single_inode"),
             lock="I_SYNC of an inode",
             caller=_ONE_INODE,
+            not_called=_ONE_INODE,
             confidence=POSSIBLE,
         ),
         Holder(
@@ -209,6 +232,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _SUBMITS,
             lock="PG_writeback of a page",
             also=_WRITES_ANY_FILE,
+            not_of=names("xfs_flush_inodes"),
             not_shows=names(_OF_DEVICE),
             confidence=POSSIBLE,
         ),
@@ -239,6 +263,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="pfmemalloc_wait of a node",
             of=names("throttle_direct_reclaim"),
             stacked=True,
+        ),
+        Holder(
+            "it writes what dm-crypt has encrypted, whose pages the pool then gets",
+            "drivers/md/dm-crypt.c crypt_endio() frees the pages of a write, which "
+            "dmcrypt_write() submits",
+            names("dmcrypt_write"),
+            lock="the pages of dm-crypt's pool",
+            of=names("crypt_alloc_buffer"),
+            stacked=True,
+            confidence=POSSIBLE,
         ),
         Holder(
             "it kills for memory, or ends after that",

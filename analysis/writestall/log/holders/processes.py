@@ -19,7 +19,9 @@ _STARTS_OR_ENDS = names(
     "exit_signals copy_process cgroup_threadgroup_change_begin cgroup_css_set_fork "
     "cgroup_can_fork"
 )
-_REQUESTS = names("io_wq_put_and_exit io_ring_exit_work io_uring_cancel_generic")
+_REQUESTS = names(
+    "io_wq_put_and_exit io_wq_exit_workers io_ring_exit_work io_uring_cancel_generic"
+)
 _WORKER = names("io_worker_handle_work io_wq_submit_work io_wqe_worker io_wq_worker")
 _KERNFS = names("__kernfs_remove kernfs_drain kernfs_remove*")
 _IN_KERNFS = names(
@@ -133,15 +135,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_in=(c.OTHER,),
             caller=_MOVES,
             confidence=POSSIBLE,
-        ),
-        Holder(
-            "it writes the delayed data of an inode that is waited for",
-            "fs/btrfs/inode.c start_delalloc_inodes() waits for "
-            "btrfs_run_delalloc_work() of each inode",
-            names("btrfs_run_delalloc_work"),
-            lock="the flush of delayed allocation of btrfs",
-            caller=names("start_delalloc_inodes btrfs_start_delalloc_*"),
-            any_right=True,
         ),
         Holder(
             "it scans the quota groups again",

@@ -136,12 +136,22 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             GUESS,
             lock="a buffer of inodes of XFS",
-            why="it frees or unlinks inodes of the cluster, or writes it",
-            source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(), xfs_buf.c "
-            "xfs_buf_delwri_submit_buffers(): with the cluster's buffer locked",
-            shows=names("xfs_ifree* xfs_iunlink* xfs_buf_delwri_submit*"),
+            why="it frees or unlinks inodes of the cluster",
+            source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(): with the "
+            "cluster's buffer locked",
+            shows=names("xfs_ifree* xfs_iunlink*"),
             not_shows=_INODE_BUFFER,
             of=_INODE_BUFFER,
+        ),
+        replace(
+            GUESS,
+            lock="a buffer of XFS that is written",
+            why="it writes buffers, which are locked until that has ended",
+            source="fs/xfs/xfs_buf.c xfs_buf_delwri_submit_buffers() locks buffers and "
+            "sends them; xfs_buf_ioend() releases them",
+            shows=names("xfs_buf_delwri_submit*"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
         ),
         replace(
             GUESS,
