@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from writestall.compare import planned, ranking, rules, wording
+from writestall.compare import durability, planned, ranking, rules, wording
 from writestall.compare.durability import Kept
 from writestall.compare.folder import WANTED_LOAD
 from writestall.compare.ranking import Answer, Pair, Ranked, Resolution
@@ -136,7 +136,7 @@ def _with_interval(one: Number) -> str:
 
 
 def headline(answer: Answer, verdicts: list[Verdict]) -> str:
-    """The decision in one or two sentences."""
+    """The decision in a few sentences, and what was lost."""
     baseline, noise = answer.comparison.baseline.name, answer.noise
     if answer.void and noise:
         gap = wording.contrast(answer, noise).value
@@ -144,8 +144,10 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
             f"Void: {baseline} differs clearly from itself ({gap}), so nothing can be"
             " told from these runs."
         )
+    kept = answer.comparison.kept
+    lost = [durability.verdict(kept)] if any(one.losing for one in kept) else []
     if verdicts:
-        return " ".join(_by_word(verdicts))
+        return " ".join([*_by_word(verdicts), *lost])
     if not answer.pairs:
         return f"{baseline} is not compared with anything."
     pairs = _beside(answer, answer.comparison.baseline.severity)
@@ -153,7 +155,7 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
     several = len({pair.baseline for pair in pairs}) > 1
     whom = "their baselines" if several else baseline
     said = [f"Against {whom}, {_by(answer)}: {by_outcome}."] if by_outcome else []
-    return " ".join([*said, *(text for _, text in _elsewhere(answer, 1))])
+    return " ".join([*said, *(text for _, text in _elsewhere(answer, 1)), *lost])
 
 
 def _by(answer: Answer) -> str:

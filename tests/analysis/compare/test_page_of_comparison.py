@@ -141,6 +141,8 @@ def test_what_a_cut_left_is_a_table(tmp_path: Path) -> None:
     cells = [cell.words for cell in table.one("tbody").all("td")]
     assert cells[2:] == ["1", "90", "7", "7", "95", "11", "1", "12.5 s"]
     assert cells[:2] == ["1 of 1", "2.5 to 100 %"]
+    said = "Lost though fsync(2) had confirmed it: quick lost 7 of 90 records"
+    assert said in root.one("h1", id="answer").words
     decision = root.one("table", id="decision").words
     assert "1 of 1 cuts (2.5 to 100 %), 1 damaged" in decision
 
