@@ -5,14 +5,17 @@
 # usage: enter.sh TREE [HOSTDIR:DIR[:ro]]... -- COMMAND...
 # Runs in a mount and PID namespace of its own, so nothing stays mounted and
 # nothing stays running. What it writes goes to a layer in memory that is gone
-# with it, except in the folders that were bound.
+# with it, except in the folders that were bound. Root in a container may not
+# mount (CAP_SYS_ADMIN), but it may in a user namespace of its own.
 set -eu
 
 tree=$1
 shift
 if [[ ${WRITESTALL_IN_NAMESPACE:-} != yes ]]; then
 	export WRITESTALL_IN_NAMESPACE=yes
-	exec unshare --mount --pid --fork --kill-child "$0" "$tree" "$@"
+	user=()
+	unshare --mount true 2>/dev/null || user=(--user --map-root-user)
+	exec unshare "${user[@]}" --mount --pid --fork --kill-child "$0" "$tree" "$@"
 fi
 
 # The overlay keeps hold of its tmpfs after covering the place it was mounted.

@@ -101,7 +101,7 @@ def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
         planned.fixed(plan),
         _noise(answer),
         resolution(answer),
-        wording.label(answer.by),
+        wording.label(answer),
         "against" if several else f"against {comparison.baseline.name}",
         list(_elsewhere(answer, 0)) if verdicts else [],
         [_line(answer, row, verdicts) for row in answer.ranking],
@@ -161,7 +161,7 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
 def _by(answer: Answer) -> str:
     at = answer.comparison.level.load
     load = f" at {at} % of the load" if at != WANTED_LOAD else ""
-    return f"by {wording.label(answer.by)}{load}"
+    return f"by {wording.label(answer)}{load}"
 
 
 def _beside(answer: Answer, severity: str | None) -> list[Pair]:
@@ -256,7 +256,7 @@ def _rule(answer: Answer, held_to: Rules) -> str:
     if held_to.objective:
         limits.append(f"requests {held_to.objective.text}")
     if held_to.margin:
-        label = wording.label(answer.by)
+        label = wording.label(answer)
         kernels = answer.comparison.kernels
         own = f", other kernels of the same on {kernels[0]}" if kernels else ""
         limits.append(f"{label} below {held_to.margin:g}x of the baseline{own}")

@@ -11,10 +11,10 @@ from typing import Any
 from writestall.compare import durability
 from writestall.compare.changes import Change
 from writestall.compare.folder import Comparison, Level, Option
-from writestall.compare.ranking import COLUMNS, Answer, Column, Pair, Ranked
+from writestall.compare.ranking import COLUMNS, Answer, Pair, Ranked
 from writestall.compare.statistics import Estimate
 from writestall_base import designs
-from writestall_base.units import many, ms, percent
+from writestall_base.units import MS_NS, many, ms, percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,14 @@ def _row(ranked: Ranked) -> Row:
     )
 
 
-def label(column: Column) -> str:
-    """A column's name in a sentence: `p99.9 of requests`."""
+def label(answer: Answer) -> str:
+    """What decides, in a sentence: `share of requests over 65 ms`."""
+    column = answer.by
     if column.group and column.unit == "ns":
         return f"{column.heading} of {column.group}s"
-    return {"share": "share of requests over the objective"}.get(
-        column.unit, column.heading
-    )
+    if column.unit == "share":
+        return f"share of requests over {answer.slo_ns / MS_NS:g} ms"
+    return column.heading
 
 
 LOAD_HEADINGS = ("load", "requests/s", "held by", "overloaded")

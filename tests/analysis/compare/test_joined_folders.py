@@ -51,7 +51,7 @@ def test_folders_of_two_kernels_are_compared_option_by_option(
         "xfs@7.2": ("xfs@6.12", False),
         "btrfs@7.2": ("ext4@7.2", True),
     }
-    by = "by share of requests over the objective"
+    by = "by share of requests over 65 ms"
     assert found["headline"] == (
         f"Against their baselines, {by}: clearly lower btrfs@7.2; clearly higher"
         f" xfs@6.12. 7.2 against 6.12, {by}: clearly higher ext4@7.2; no difference"

@@ -52,7 +52,7 @@ def test_each_option_is_compared_with_itself_on_the_first_kernel(
         "xfs@6.12": ("ext4@6.12", True, False),
         "xfs@7.2": ("xfs@6.12", False, False),
     }
-    by = "by share of requests over the objective"
+    by = "by share of requests over 65 ms"
     assert found["headline"] == (
         f"Against ext4@6.12, {by}: clearly higher xfs@6.12."
         f" 7.2 against 6.12, {by}: clearly higher ext4@7.2;"

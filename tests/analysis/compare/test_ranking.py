@@ -55,9 +55,7 @@ def test_the_best_one_comes_first_and_the_difference_is_clear(two: Path) -> None
     assert (pair.lower, pair.higher, pair.rounds) == (8, 0, 8)
     assert pair.difference.value == pytest.approx(-0.01)
     said = sheet.headline(found, [])
-    wanted = (
-        "Against slow, by share of requests over the objective: clearly lower quick."
-    )
+    wanted = "Against slow, by share of requests over 65 ms: clearly lower quick."
     assert said == wanted
 
 
@@ -325,7 +323,7 @@ def test_options_are_compared_where_all_hold_the_load(
         "100 %  100         1 of 2   slow (did 88.0 %)",
         "The numbers below are at 50 %, a load that every option held.",
     ]
-    assert "by share of requests over the objective at 50 % of the load:" in said
+    assert "by share of requests over 65 ms at 50 % of the load:" in said
     assert "it is overloaded" not in said
     found = json.loads((path / "compare.json").read_text())
     assert found["load"] == 50

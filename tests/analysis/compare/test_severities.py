@@ -17,7 +17,7 @@ TURNING: Runs = {
     "ext4@4x": QUICK,
     "xfs@4x": SLOW,
 }
-BY = "by share of requests over the objective"
+BY = "by share of requests over 65 ms"
 
 
 def test_an_order_that_turns_is_named(
