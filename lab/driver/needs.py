@@ -89,6 +89,7 @@ LAB = (
     _program("zstd", "unpacks kernels and their modules"),
     _program("setpriv", "ends QEMU with its parent", "util-linux"),
     _program("unshare", "compiles in the image's root", "util-linux"),
+    _program("mount", "compiles in it, too", "mount", "util-linux", "util-linux"),
     _program("newuidmap", "lets a user build the image", *UIDMAP, rootless_only=True),
     VENV,
 )
