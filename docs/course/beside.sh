@@ -8,7 +8,8 @@
 # scenario is over; no other tracer runs. The injector and the writer are those of
 # BUILD (/mnt/build, where writestall vm --built has them); elsewhere they are compiled,
 # which takes an emulated machine many minutes. INJECTOR names another injector
-# that the scenario has, such as dm-delay.
+# that the scenario has, such as dm-delay. stap gets the table of symbols and the build
+# tree that it needs, and the lessons that writestall vm --tests has compiled.
 set -eu
 [[ $# -gt 1 ]] || {
 	echo "beside.sh: which scenario, and which command?" >&2
@@ -25,6 +26,15 @@ if [[ ! -e $build/biodelay.ko ]]; then
 	cp --recursive "$tree/kmod" "$build"
 	make --silent --directory="$build/kmod" KDIR="/lib/modules/$(uname -r)/build"
 	mv "$build/kmod/biodelay.ko" "$build"
+fi
+if [[ $1 == stap ]]; then
+	"$tree/trace/system-map" make >&2
+	if [[ -e $build/plain.tar ]]; then # tests/scripts/plain-cache.sh made it
+		tar --extract --file "$build/plain.tar" --directory /
+		export SYSTEMTAP_DIR=/tmp/systemtap SYSTEMTAP_RUNTIME=/tmp/runtime
+	fi
+	SYSTEMTAP_RELEASE=$("$tree/trace/build-tree")
+	export SYSTEMTAP_RELEASE
 fi
 "$@" > >(tee "$printed") &
 lesson=$!

@@ -137,7 +137,7 @@ def test_what_is_no_answer_is_a_row_that_says_so(
     {
         "start 9 --recorded": "lab 9: there are labs 1 to 8",
         "start 1 --recorded --kernel 7.2": "--kernel: a recorded run has its own",
-        "answer 1 --holder a --root b --ms 1": "course start makes it",
+        "answer 1 --holder a --root b --ms 1": "not begun; ./writestall course start",
         "answer 1 --holder a --root b": "--ms",
         "start 1 --recorded --seed \udcff": "want printable text",
         "answer 1 --holder a --root b --ms 1,5": "'1,5': want milliseconds, as 1.5",

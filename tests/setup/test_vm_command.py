@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from driver import artefacts
 from driver.commands import vm
 from driver.progress import Progress
 from driver.settings import Settings
 from machine import cli
+from support import PROJECT
 
 
 def test_a_machine_sees_what_was_compiled_for_its_kernel(
@@ -23,17 +25,23 @@ def test_a_machine_sees_what_was_compiled_for_its_kernel(
         assert settings.kernel == "7.2"
         return Path("python"), str(tmp_path)
 
+    def build(kernel: str, more: tuple[artefacts.Part, ...]) -> Path:
+        assert (kernel, more) == ("7.2", artefacts.FOR_TESTS)
+        return PROJECT
+
     def run_machine(args: argparse.Namespace, _: list[str]) -> int:
         asked.append(args)
         return 0
 
     monkeypatch.setattr(vm, "prepare", prepare)
+    monkeypatch.setattr(artefacts, "build", build)
     monkeypatch.setattr(cli, "run_machine", run_machine)
     parser = argparse.ArgumentParser()
     vm.arguments(parser)
-    for words in (["--kernel", "7.2", "--built"], ["--kernel", "7.2"]):
-        args = parser.parse_args(words)
+    for words in (["--built"], ["--tests"], []):
+        args = parser.parse_args(["--kernel", "7.2", *words])
         args.tail = ["true"]
         assert vm.main(args) == 0
     shares = [[(str(one.source), one.folder) for one in args.share] for args in asked]
-    assert shares == [[(str(tmp_path), "/mnt/build")], []]
+    seen = [[(str(folder), "/mnt/build")] for folder in (tmp_path, PROJECT)]
+    assert shares == [*seen, []]

@@ -265,9 +265,9 @@ def read(path: Path, kind: type[S]) -> S:
     try:
         data = files.content(path, MOST_RECORD_BYTES)
         return msgspec.json.decode(data, type=kind)
-    except FileNotFoundError as error:
-        start = "./writestall course start makes it"
-        raise UserError(f"{path}: {error.strerror}; {start}") from None
+    except FileNotFoundError:
+        start = "./writestall course start begins it"
+        raise UserError(f"{path.parent}: not begun; {start}") from None
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from driver import artefacts
 from driver.machines import PREPARING, prepare
 from driver.progress import Progress
 from driver.project import PROJECT
@@ -18,13 +19,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_machine(parser)
     built = "compile what `writestall lab` needs, unless it did, for /mnt/build"
     parser.add_argument("--built", action="store_true", help=built)
+    tests = "the same, and what the tests need: SystemTap's lessons, compiled"
+    parser.add_argument("--tests", action="store_true", help=tests)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the machine; return the command's status, or the machine's own."""
-    if args.built:
+    if args.built or args.tests:
         kernel = recipe.load(args.kernel).kernel
         settings = Settings(kernel, args.accel, PROJECT / "out", verbose=False)
-        _, artefacts = prepare(Progress(PREPARING), settings)
-        args.share = [*args.share, cli.share(f"{artefacts}:/mnt/build:ro")]
+        _, built = prepare(Progress(PREPARING), settings)
+        folder = artefacts.build(kernel, artefacts.FOR_TESTS) if args.tests else built
+        args.share = [*args.share, cli.share(f"{folder}:/mnt/build:ro")]
     return cli.run_machine(args, args.tail)
