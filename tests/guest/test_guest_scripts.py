@@ -164,8 +164,10 @@ NEW_ENOUGH = {
 # vm/kernels.toml have it.
 NEEDS_TYPES = {
     "agrees-with-witnesses.py",
+    "core-counts-what-it-loses.py",
     "core-says-what-it-lacks.py",
     "engines-agree.py",
+    "probes-run-for-every-task.py",
     "shares-the-probe-with-tracers.sh",
     "survives-a-killed-tracer.sh",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,9 +22,11 @@ import lab
 
 # What an engine prints endlessly, and the options for that: each call.
 SCRIPT, OPTIONS = "slow_writes", ("--stall-us", "0")
-# Top of the stack of a process that waits for room in a pipe (fs/pipe.c): the name in
-# 6.12 and that in 7.2. Its wchan would be "0" on 5.10.
-WAITS_FOR_ROOM = ("[<0>] pipe_write+", "[<0>] anon_pipe_write+")
+# Top of the stack of a process that waits for room in a pipe (fs/pipe.c): pipe_write(),
+# or anon_pipe_write() in 7.2, in 5.4 behind pipe_wait(). Its wchan is "0" on 5.10.
+WAITS_FOR_ROOM = re.compile(
+    r"(\[<\w+>\] pipe_wait\+.*\n)?\[<\w+>\] (anon_)?pipe_write\+"
+)
 
 
 def write_on(path: Path) -> None:
@@ -61,7 +64,7 @@ def launched(engine: str, modules: Path) -> Iterator[subprocess.Popen[bytes]]:
 def waits(pid: int) -> bool:
     """Whether a thread of the process waits for room in a pipe."""
     stacks = Path(f"/proc/{pid}/task").glob("*/stack")
-    return any(path.read_text().startswith(WAITS_FOR_ROOM) for path in stacks)
+    return any(WAITS_FOR_ROOM.match(path.read_text()) for path in stacks)
 
 
 def stuck(pid: int) -> bool:

@@ -143,8 +143,9 @@ def worker_sync(call: str, op: int) -> Case:
     return Case(call, submitted(op), "aio_fsync_work", **unknown, since=AIO_FSYNC)
 
 
-# 5.10 has io_fsync() inlined in its caller.
-FSYNC_BELOW = "io_fsync" if lab.release() >= (6, 0) else "io_issue_sqe"
+# Where io_fsync() may be inlined, its caller (fs/io_uring.c): that of 5.10, of 5.4.
+CALLER = "io_issue_sqe" if lab.release() >= (5, 5) else "__io_submit_sqe"
+FSYNC_BELOW = "io_fsync" if lab.release() >= (6, 0) else CALLER
 EVERY = (
     write("io_uring_write", aio.WRITE),
     write("io_uring_writev", aio.WRITEV),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will stall seven calls of seven kinds, each once, with thirteen short ones
-between them, and find exactly seven `write` events with the right call, with
-stalled_writes and with slow_writes. If the host suspends the machine during a short
-one, that is a stall as well, by this test's own clock."""
+"""This test will stall seven calls of seven kinds, or the six that the kernel has, each
+once, with thirteen short ones between them, and find exactly these `write` events with
+the right call, with stalled_writes and with slow_writes. If the host suspends the
+machine during a short one, that is a stall as well, by this test's own clock."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ import lab
 HOLD_S = 0.3
 STALL_US = 200_000
 BYTES = 200
+# e864f39569f4, "fs: add RWF_DSYNC aand RWF_SYNC"
+PWRITEV2 = (4, 7)
 
 
 def pwritev(fd: int, parts: list[bytes], offset: int) -> None:
@@ -40,7 +42,7 @@ def calls(fd: int) -> dict[str, Callable[[], object]]:
     """Each kind of call once, writing BYTES at offset BYTES * its place."""
     data = b"x" * BYTES
     halves = [data[:50], data[50:]]
-    return {
+    every: dict[str, Callable[[], object]] = {
         "write": lambda: os.write(fd, data),
         "pwrite64": lambda: os.pwrite(fd, data, BYTES),
         "writev": lambda: os.lseek(fd, 2 * BYTES, 0) and os.writev(fd, halves),
@@ -49,6 +51,9 @@ def calls(fd: int) -> dict[str, Callable[[], object]]:
         "fsync": lambda: os.fsync(fd),
         "fdatasync": lambda: os.fdatasync(fd),
     }
+    if lab.release() < PWRITEV2:
+        del every["pwritev2"]
+    return every
 
 
 def is_slow(call: Callable[[], object]) -> bool:

@@ -30,6 +30,7 @@ JUNIT = """<testsuites><testsuite>
 <testcase
  name="test_in_the_guest[scripts/one.py on each kernel::one.py-stap on {kernel}]">
 <failure/></testcase>
+<testcase name="test_in_the_guest[scripts (2) on {kernel}::two.py]"/>
 <testcase name="test_its_chain_appears[page-lock::{kernel}]"/>
 </testsuite></testsuites>"""
 # A stand-in for ./writestall: it tells its words, and test leaves a file of results.
@@ -79,12 +80,15 @@ def test_a_kernel_of_a_listed_series_replaces_no_row_of_the_listed_one(
     assert kernel_support.own_names(after) == [OWN]
 
 
-def test_a_test_with_a_machine_of_its_own_has_the_kernel_that_it_ran_on(
-    document: Path,
-) -> None:
+def test_a_test_on_any_machine_has_the_kernel_that_it_ran_on(document: Path) -> None:
     rows = _rows(document, OWN, "defconfig")
     (row,) = [row for row in rows if row.get("suite") == "tests/scripts"]
-    assert (row["kernel"], row["failed"], row["passed"]) == (OWN, ["one.py-stap"], 1)
+    assert (row["kernel"], row["failed"], row["passed"]) == (OWN, ["one.py-stap"], 2)
+    assert {row["test"]: row["passed"] for row in rows if "test" in row} == {
+        "each.py": True,
+        "one.py-stap": False,
+        "two.py": True,
+    }
 
 
 def test_each_configuration_of_a_kernel_has_rows_of_its_own(document: Path) -> None:

@@ -103,8 +103,10 @@ def chosen(options: argparse.Namespace, pid: int | None) -> list[int]:
 
 
 def _pid_namespace() -> None:
-    """Tracers know processes by the host's numbers (pid_namespaces(7))."""
-    if str(Path("/proc/self/ns/pid").readlink()) != HOST_PIDS:
+    """Tracers know processes by the host's numbers (pid_namespaces(7)). Without
+    CONFIG_PID_NS there are no others, and no such file (fs/proc/namespaces.c)."""
+    own = Path("/proc/self/ns/pid")
+    if own.is_symlink() and str(own.readlink()) != HOST_PIDS:
         raise UserError(
             "this container counts its own processes: choose by --path or --device, or"
             " start it with the host's (docker run --pid=host)"

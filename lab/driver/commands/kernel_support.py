@@ -27,24 +27,22 @@ from writestall_base.units import aligned
 
 DOCUMENT = "kernel-support"
 ENGINES = ("stap", "core")
-# How pytest names a test in a guest: tests/guest/test_guest_scripts.py, Case.machine.
-CASE = re.compile(
-    r"test_in_the_guest\[scripts on (?P<kernel>[^: ]+)[^:]*::(?P<test>.+)\]"
-)
 Row = dict[str, Any]
 Column = tuple[str, str]  # a kernel, and the configuration of one's own
 # Tests on kernels outside vm/kernels.toml are counted: nobody else can run them on the
 # same tree again, so a row says what was run on which tree and configuration, and when.
-# How pytest names a test in a guest, on a machine with others or alone on one
+# How pytest names a test in a guest, on one of the machines with others or alone on one
 # (tests/guest/test_guest_scripts.py, Case.machine and _cases()), and a scenario's
 # (tests/lab/test_scenarios.py, case()).
 GUEST = (
-    r"test_in_the_guest\[{suite}(?:/\S+)? on (?:each kernel::(?P<alone>.+) on )?"
+    r"test_in_the_guest\[{suite}(?:/\S+| \(\d+\))? on "
+    r"(?:each kernel::(?P<alone>.+) on )?"
     r"(?P<kernel>[^: \]]+)(?:[^:]*::(?P<test>.+))?\]"
 )
+SCRIPTS = re.compile(GUEST.format(suite="scripts"))
 SUITES = {
     "tests/kmod": re.compile(GUEST.format(suite="kmod")),
-    "tests/scripts": re.compile(GUEST.format(suite="scripts")),
+    "tests/scripts": SCRIPTS,
     "tests/repro/guest": re.compile(GUEST.format(suite="repro/guest")),
     "scenarios": re.compile(
         r"test_its_chain_appears\[(?P<test>[^:]+)::(?P<kernel>[^\]]+)\]"
@@ -57,6 +55,12 @@ def own_names(rows: Iterable[Row]) -> list[str]:
     """The kernels with a row of a suite, the oldest first."""
     found = {row["kernel"] for row in rows if "suite" in row}
     return sorted(found, key=lambda name: [*map(int, re.findall(r"\d+", name))])
+
+
+def name_of(named: re.Match[str]) -> str:
+    """The test's name."""
+    found = named.groupdict()
+    return str(found["test"] or found["alone"])
 
 
 def counted(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:
@@ -75,7 +79,7 @@ def counted(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:
                 | {"configuration": configuration or "", "passed": 0, "failed": []},
             )
             bad = results.ended(case) in results.BAD
-            row["failed"] += [named["test"] or named.groupdict()["alone"]] * bad
+            row["failed"] += [name_of(named)] * bad
             row["passed"] += not bad
     yield from suites.values()
 
@@ -106,13 +110,13 @@ def recorded(junit: Path, date: str, configuration: str | None) -> Iterator[Row]
     """The rows of a JUnit file: one for each test of scripts and each result."""
     known = recipe.load(full=True).kernels
     for case in ElementTree.parse(junit).iter("testcase"):
-        named = CASE.fullmatch(case.get("name", ""))
+        named = SCRIPTS.fullmatch(case.get("name", ""))
         ended = results.ended(case)
         if not named or ended == results.SKIPPED:
             continue
         own = {} if named["kernel"] in known else {"configuration": configuration or ""}
-        passed = ended == results.PASSED
-        yield {**named.groupdict(), "passed": passed, "date": date, **own}
+        row = {"kernel": named["kernel"], "test": name_of(named), "date": date}
+        yield {**row, "passed": ended == results.PASSED, **own}
         for found in case.iter("property"):
             if found.get("name") == "support":
                 row = json.loads(found.get("value", ""))
