@@ -71,8 +71,8 @@ def _blocks(path: Path) -> list[Block]:
 
 
 def keep(runs: Iterable[Path]) -> None:
-    """Add the stacks of these runs."""
-    known = {_key(row): row for row in rows()}
+    """Add the stacks of these runs, and what the rules say of all of them now."""
+    known = {_key(row): row for row in map(answer, rows())}
     for run in runs:
         for row in _seen(run):
             kept = known.setdefault(_key(row), row)
@@ -85,7 +85,7 @@ def keep(runs: Iterable[Path]) -> None:
 def main() -> None:
     """Keep the stacks of the runs on the command line."""
     parser = argparse.ArgumentParser(prog="recorded_stacks.py", description=__doc__)
-    parser.add_argument("run", nargs="+", type=Path, help="a run directory")
+    parser.add_argument("run", nargs="*", type=Path, help="a run directory")
     keep(parser.parse_args().run)
 
 
