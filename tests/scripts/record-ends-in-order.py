@@ -107,7 +107,7 @@ def killed_worker(engine: str, modules: Path) -> None:
 
 def stopped_before_it_was_armed(engine: str, modules: Path) -> None:
     one = Recording(engine, modules)
-    lab.until(lambda: (one.out / "events").exists())
+    lab.until((one.out / "manifest.json").exists)
     one.process.send_signal(signal.SIGINT)
     one.ends(1, "cut_off")
 

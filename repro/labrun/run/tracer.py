@@ -132,6 +132,7 @@ def tracing(
             for tracer in tracers:
                 what = f"the begin line of {tracer.engine.name}"
                 process.wait_until(tracer.begun, limit_s, run.stop, what)
+            run.stop.check()  # one that is armed between two looks
         yield tracers
     finally:
         for tracer in reversed(tracers):
