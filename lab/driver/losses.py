@@ -101,15 +101,7 @@ def prepare(comparison: Path, kernels: Sequence[Kernel], asked: Asked) -> None:
 
 def left(comparison: Path, asked: Asked) -> list[int]:
     """The numbers of which not every option's cut is made."""
-    plan = plans.read(comparison)
-    return [
-        number
-        for number in range(1, asked.cuts + 1)
-        if any(
-            not _kept(comparison, name, number).exists()
-            for name, _ in _of_round(plan, number)
-        )
-    ]
+    return [number for number, made in _made(comparison, asked) if not all(made)]
 
 
 def make(
@@ -142,13 +134,16 @@ def make(
 
 def result(comparison: Path, asked: Asked) -> str:
     """A line about the cuts that are made."""
-    plan = plans.read(comparison)
-    found = [
-        _kept(comparison, name, number).exists()
-        for number in range(1, asked.cuts + 1)
-        for name, _ in _of_round(plan, number)
-    ]
+    found = [one for _, made in _made(comparison, asked) for one in made]
     return f"{sum(found)} of {len(found)} cuts done"
+
+
+def _made(comparison: Path, asked: Asked) -> Iterator[tuple[int, list[bool]]]:
+    """Each number, and for each option whether that cut is made."""
+    plan = plans.read(comparison)
+    for number in range(1, asked.cuts + 1):
+        kept = [_kept(comparison, name, number) for name, _ in _of_round(plan, number)]
+        yield number, [path.exists() for path in kept]
 
 
 def _kept(comparison: Path, name: str, number: int) -> Path:

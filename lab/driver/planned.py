@@ -48,9 +48,10 @@ class Planned:
         found = takewhile(lambda name: cells[name].get("machine") == machine, left)
         return list(found), first.get("kernel")
 
-    def round_of(self, cell: str) -> int:
-        """The round of that cell."""
-        return int(self._cells[cell]["round"])
+    @property
+    def rounds(self) -> dict[str, int]:
+        """The round of each cell."""
+        return {name: int(cell["round"]) for name, cell in self._cells.items()}
 
     @property
     def minutes(self) -> int:

@@ -55,12 +55,11 @@ def prefix(only: int | None) -> str:
 
 def _left(planned: Planned, only: int | None, skip: set[str]) -> list[str]:
     """The cells that are neither complete nor skipped, in the order of running."""
-    left = planned.left(repeat=only is None)
-    return [
-        name
-        for name in left
-        if name not in skip and only in (None, planned.round_of(name))
-    ]
+    left = [name for name in planned.left(repeat=only is None) if name not in skip]
+    if only is None:
+        return left
+    rounds = planned.rounds
+    return [name for name in left if rounds[name] == only]
 
 
 def _give_up(still: list[str], tries: Counter[str], skip: set[str]) -> None:

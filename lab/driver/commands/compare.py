@@ -230,7 +230,8 @@ def _spread(log: StageLog, request: Request, planned: Planned, spread: Cluster) 
     """
     failed: set[str] = set()
     while left := set(planned.left(repeat=True)) - failed:
-        numbers = sorted(set(map(planned.round_of, left)))
+        of = planned.rounds
+        numbers = sorted({of[name] for name in left})
         spread.run(log, planned, job.ROUND, numbers, request.options)
         failed |= set(planned.left())
     return len(failed)

@@ -415,10 +415,8 @@ def _tries(folder: Path, name: str) -> Iterator[Path]:
 def is_disturbed(run: Path) -> bool:
     """Whether a run's client is known to have been late for more than MOST_LATE."""
     try:
-        duration_s = json.loads(files.content(run / "manifest.json", MOST_BYTES))[
-            "duration_s"
-        ]
-    except (OSError, ValueError, LookupError, TypeError):
+        duration_s = _manifest(run)["duration_s"]
+    except LookupError:
         return False
     share = lateness.late_share(run, duration_s)
     return share is not None and share > lateness.MOST_LATE
@@ -434,9 +432,13 @@ def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
     return found
 
 
-def _status(run: Path) -> str | None:
+def _status(run: Path) -> Any:
+    return _manifest(run).get("status")
+
+
+def _manifest(run: Path) -> dict[str, Any]:
+    """A run's manifest; empty if there is none that can be read."""
     try:
-        status = json.loads(files.content(run / "manifest.json", MOST_BYTES))["status"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return str(status)
+        return dict(json.loads(files.content(run / "manifest.json", MOST_BYTES)))
+    except (OSError, ValueError, TypeError):
+        return {}

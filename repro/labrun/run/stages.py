@@ -115,11 +115,9 @@ def describe_machine(run: Run, settings: Settings) -> None:
         "backing_device": None,
         "journal_device": journal.as_json() if journal else None,
         **dict.fromkeys(
-            (
-                *("filesystem", "queue", "sysctl", "memory", "cgroups", "injector"),
-                "disk_io",
-            )
+            ("filesystem", "queue", "sysctl", "memory", "cgroups", "injector")
         ),
+        "disk_io": None,
         "tracers": [],
         "writer": None,
         "load": [],
