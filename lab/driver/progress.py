@@ -96,13 +96,13 @@ class Progress:
         shown = ""
         while not over.wait(TICK_S):
             left = log.countdown.line() if log.countdown else ""
+            if not self._live and left == shown:
+                continue
             now = left or log.last_line()[:60] or self._left()
             text = self._line("..", now, time.monotonic() - start)
-            if self._live:
-                print(f"\r\033[K{text[:119]}", end="", file=sys.stderr, flush=True)
-            elif left != shown:
-                print(text, file=sys.stderr, flush=True)
-                shown = left
+            before, after = ("\r\033[K", "") if self._live else ("", "\n")
+            print(before + text[:119], end=after, file=sys.stderr, flush=True)
+            shown = left
 
     @contextlib.contextmanager
     def stage(self) -> Iterator[StageLog]:
@@ -153,7 +153,10 @@ class Countdown:
         now_s = time.monotonic()
         if now_s >= self._next_s:
             self._next_s = now_s + ASK_S
-            left = self._left()
+            try:
+                left = self._left()
+            except UserError:  # what reads it in earnest says why
+                return self._line
             done = self._of - left
             self._line = f"{done} of {self._of} {self._what} done"
             if done > 0:

@@ -11,6 +11,7 @@ import pytest
 
 from driver import progress
 from machine import cache
+from writestall_base.errors import UserError
 
 STAGES = (progress.Stage("image", "try again"),)
 
@@ -65,3 +66,16 @@ def test_a_log_gets_what_is_left_when_it_changes(
         "0 of 3 runs done",
         "2 of 3 runs done",
     ]
+
+
+def test_what_cannot_be_counted_ends_no_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "ASK_S", 0.0)
+    answers: list[int | UserError] = [3, 2, UserError("not a plan")]
+
+    def left() -> int:
+        if isinstance(found := answers.pop(0), UserError):
+            raise found
+        return found
+
+    countdown = progress.Countdown("runs", left)
+    assert countdown.line() == countdown.line() != ""
