@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -211,8 +212,7 @@ class Cluster:
         """
         targets = [f"{what}-{number}.done" for number in numbers]
         folder = planned.folder
-        place = folder.with_name(f"{folder.name}.jobs")
-        place.mkdir(exist_ok=True)
+        place = _own_folder(folder.with_name(f"{folder.name}.jobs"))
         before = _consoles(folder)
         # It takes the quotes off a value's ends, and a number's last 0.
         config = [f"folder={folder}", f"options={words}", f"minutes={planned.minutes}"]
@@ -239,6 +239,16 @@ class Cluster:
         # What is left is named, and done though an earlier call has done as much.
         command += ["--forceall", "--keep-going", "--retries", RETRIES, "--nolock"]
         return [*command, "--config", *config]
+
+
+def _own_folder(place: Path) -> Path:
+    """A folder of this user's: what is in it will be executed. Raises UserError."""
+    with suppress(FileExistsError):
+        place.mkdir(mode=0o700)
+    status = place.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise UserError(f"{place} is no folder of yours: move it away, or give --out")
+    return place
 
 
 def _consoles(folder: Path) -> dict[Path, int]:

@@ -5,6 +5,7 @@ check the commands for Snakemake."""
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -155,3 +156,19 @@ def test_a_kernels_name_is_no_number(tmp_path: Path) -> None:
         check=True,
     )
     assert f"writestall job round 2 '/a b' {words}\n" in shown.stdout + shown.stderr
+
+
+def test_scripts_of_jobs_are_in_no_folder_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "small.jobs"
+    for _ in range(2):
+        assert cluster._own_folder(mine).stat().st_mode & 0o77 == 0
+    (tmp_path / "link.jobs").symlink_to(mine)
+    (tmp_path / "file.jobs").touch()
+    for name in ("link", "file"):
+        with pytest.raises(UserError, match="no folder of yours: move it away"):
+            cluster._own_folder(tmp_path / f"{name}.jobs")
+    monkeypatch.setattr(os, "geteuid", lambda: mine.stat().st_uid + 1)
+    with pytest.raises(UserError, match="no folder of yours"):
+        cluster._own_folder(mine)
