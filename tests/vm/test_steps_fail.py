@@ -154,3 +154,15 @@ def test_a_full_disk_is_named(cache: Path, tmp_path: Path) -> None:
         _refused(_build("disk", cache, path), cache, "mke2fs")
     finally:
         subprocess.run(["umount", str(cache)], check=True)
+
+
+def test_a_container_without_namespaces_is_told_what_it_needs(tmp_path: Path) -> None:
+    path = _programs(tmp_path / "bin", {"unshare": FAILS})
+    command = [str(recipe.VM / "enter.sh"), str(tmp_path), "--", "true"]
+    environment = {"PATH": path}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "seccomp=unconfined" in done.stderr
