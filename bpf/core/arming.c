@@ -16,6 +16,7 @@
 
 #include "calls.h"
 #include "choosing.h"
+#include "drilling.h"
 #include "output/kernel_symbols.h"
 #include "prerequisites.h"
 #include "preempt_count.h"
@@ -199,6 +200,8 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 			if (options->script == STALLED_WRITES)
 				for_chosen_calls(options->script, options->calls,
 						 attach_entry, probes->progs.enter_anew);
+			if (options->functions)
+				attach_functions(probes, probes_many(btf));
 			return probes;
 		}
 	}
@@ -239,6 +242,8 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		die(EXIT_FAILED, "the kernel's BTF cannot be read: %s", strerror(errno));
+	if (options->functions)
+		find_functions(options->functions, btf);
 	jbd2 = jbd2_of_kernel(options->script);
 	for (hooks = first_hooks(); !probes && hooks <= last; hooks++)
 		probes = try(options, btf, jbd2, hooks);
@@ -257,5 +262,6 @@ void disarm(struct probes *probes)
 {
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
 		bpf_link__destroy(entries[i]);
+	detach_functions();
 	probes__detach(probes);
 }

@@ -12,11 +12,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "drilling.h"
 #include "output/events.h"
 #include "probes.skel.h"
 
 #define BIT(script) (1U << (script))
-#define SLEEPS (BIT(STALLED_WRITES) | BIT(PAGE_LOCKS) | BIT(JOURNAL_COMMITS))
+#define SLEEPS (BIT(STALLED_WRITES) | BIT(PAGE_LOCKS) | BIT(JOURNAL_COMMITS) | BIT(DRILLDOWN))
 
 /* "none voluntary (full)", since Linux 5.12, where that can be chosen at boot; or the build. */
 static bool preempts_tasks(void)
@@ -70,6 +71,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool exact = script == SLOW_WRITES;
 	bool pages = script == PAGE_LOCKS;
 	bool commits = script == JOURNAL_COMMITS;
+	bool drills = script == DRILLDOWN, at_once = probes_many(btf);
 	bool keeps = bios && probes->rodata->are_calls_kept;
 	bool has_names = has_function(btf, "security_inode_rename");	/* CONFIG_SECURITY */
 	bool has_requests = probes->rodata->are_requests_seen;
@@ -77,7 +79,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool has_rings = probes->rodata->ring_call >= 0;
 	bool waits = bios && (probes->rodata->waits_pid || probes->rodata->are_waits_by_comm);
 	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
-	bool is_lock_traced = (bios || commits) && !probes->rodata->has_lock_owners &&
+	bool is_lock_traced = (bios || commits || drills) && !probes->rodata->has_lock_owners &&
 			      parameters(btf, "btf_trace_contention_begin") > 0;
 	bool throttles = has_function(btf, "throtl_qnode_add_bio");
 	bool by_trampoline = hooks <= BY_TRAMPOLINE;
@@ -86,7 +88,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		struct bpf_program *program;
 		bool is_chosen;
 	} programs[] = {
-		{ probes->progs.calibrate, bios || exact },
+		{ probes->progs.calibrate, bios || exact || drills },
 		{ probes->progs.enter_anew, bios },
 		{ probes->progs.switch_with_state, sleeps && has_state },
 		{ probes->progs.switch_without_state, sleeps && !has_state },
@@ -114,6 +116,10 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.end_sync_of_chosen, keeps && has_syncs },
 		{ probes->progs.ring_of_chosen, keeps && has_rings },
 		{ probes->progs.end_ring_of_chosen, keeps && has_rings },
+		{ probes->progs.enter_function_of_many, drills && at_once },
+		{ probes->progs.leave_function_of_many, drills && at_once },
+		{ probes->progs.enter_one_function, drills && !at_once },
+		{ probes->progs.leave_one_function, drills && !at_once },
 		{ probes->progs.unlock, pages && by_trampoline },
 		{ probes->progs.unlock_by_kprobe, pages && by_kprobe },
 		{ probes->progs.finish_waiting, pages },
@@ -140,7 +146,7 @@ void choose_maps(struct probes *probes, enum script script)
 	} maps[] = {
 		{ probes->maps.asleep, SLEEPS },
 		{ probes->maps.calls, BIT(STALLED_WRITES) },
-		{ probes->maps.contended, BIT(STALLED_WRITES) | BIT(JOURNAL_COMMITS) },
+		{ probes->maps.contended, SLEEPS & ~BIT(PAGE_LOCKS) },
 		{ probes->maps.ios, BIT(STALLED_WRITES) },
 		{ probes->maps.submitters, BIT(STALLED_WRITES) },
 		{ probes->maps.series, probes->rodata->series_ns ? BIT(STALLED_WRITES) : 0 },
@@ -150,6 +156,7 @@ void choose_maps(struct probes *probes, enum script script)
 		{ probes->maps.begun_calls, BIT(SLOW_WRITES) },
 		{ probes->maps.commits, BIT(JOURNAL_COMMITS) },
 		{ probes->maps.handles, BIT(JOURNAL_COMMITS) },
+		{ probes->maps.drilled, BIT(DRILLDOWN) },
 		{ probes->maps.waits, BIT(PAGE_LOCKS) },
 		{ probes->maps.pasts, BIT(PAGE_LOCKS) },
 		{ probes->maps.journals, BIT(PAGE_LOCKS) },

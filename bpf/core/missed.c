@@ -52,11 +52,23 @@ static uint64_t missed(const struct bpf_prog_skeleton *one)
 	return missed_runs(*one->prog) + missed_hits(*one->link);
 }
 
-/* What is contended while they run spins, and they pass over such a lock. */
+/*
+ * What is contended while a probe of locks runs spins, and it passes over such a lock. Only an
+ * interrupt hits a function while a probe of functions runs, and it passes over that, too.
+ */
 static bool may_miss(const struct probes *probes, const struct bpf_program *program)
 {
-	return program == probes->progs.wait_for_lock ||
-		program == probes->progs.end_wait_for_lock;
+	const struct bpf_program *const them[] = {
+		probes->progs.wait_for_lock, probes->progs.end_wait_for_lock,
+		probes->progs.enter_function_of_many, probes->progs.leave_function_of_many,
+		probes->progs.enter_one_function, probes->progs.leave_one_function,
+	};
+
+	for (size_t i = 0; i < sizeof(them) / sizeof(*them); i++) {
+		if (program == them[i])
+			return true;
+	}
+	return false;
 }
 
 /* The other probe of the same function, where it has two; see enum hooks. */

@@ -36,6 +36,7 @@ static const char help[] =
 	"  slow_writes      slow calls of write(2) and fsync(2), timed from entry to return\n"
 	"  page_locks       waits for a page, its holder and the sleeps of the holder\n"
 	"  journal_commits  jbd2's commits, their phases, handles and sleeps\n"
+	"  drilldown        slow calls of a function, and the time of others inside them\n"
 	"\n"
 	"options:\n"
 	"  --floor-us US   shortest sleep shown (1000)\n"
@@ -51,6 +52,8 @@ static const char help[] =
 	"  --path PATH     only calls on this file, or below this folder\n"
 	"  --call C,C      these calls, or groups of them: writes, syncs, reads, names,\n"
 	"                  attributes, requests, faults\n"
+	"  --functions F,F  the function whose slow calls are shown, then those inside it;\n"
+	"                  F? is left out where it cannot be probed\n"
 	"  --output FILE   instead of stdout\n"
 	"  --check         print the missing prerequisites as JSON, and exit\n"
 	"  --version       print the version of the library, and exit\n"
@@ -60,7 +63,7 @@ static const char help[] =
 
 enum letter {
 	FLOOR_US = 256, STALL_US, IO_US, SERIES_MS, CALLS_MIB, PID, COMM, WAITS, WAITS_COMM, DEVICE,
-	PATH, CALL, OUTPUT, CHECK, VERSION,
+	PATH, CALL, FUNCTIONS, OUTPUT, CHECK, VERSION,
 };
 
 static const struct option table[] = {
@@ -76,6 +79,7 @@ static const struct option table[] = {
 	{ "device", required_argument, NULL, DEVICE },
 	{ "path", required_argument, NULL, PATH },
 	{ "call", required_argument, NULL, CALL },
+	{ "functions", required_argument, NULL, FUNCTIONS },
 	{ "output", required_argument, NULL, OUTPUT },
 	{ "check", no_argument, NULL, CHECK },
 	{ "version", no_argument, NULL, VERSION },
@@ -148,9 +152,9 @@ static const struct {
 } restricted[] = {
 	{ FLOOR_US, ABOUT_SLEEPS }, { STALL_US, ABOUT_STALLS }, { IO_US, ABOUT_IOS },
 	{ SERIES_MS, ABOUT_IOS }, { CALLS_MIB, ABOUT_IOS },
-	{ PID, ABOUT_CALLS }, { COMM, ABOUT_CALLS }, { DEVICE, ABOUT_CALLS },
+	{ PID, ABOUT_TASKS }, { COMM, ABOUT_TASKS }, { DEVICE, ABOUT_CALLS },
 	{ PATH, ABOUT_CALLS }, { CALL, ABOUT_CALLS }, { WAITS, ABOUT_WAITS },
-	{ WAITS_COMM, ABOUT_WAITS },
+	{ WAITS_COMM, ABOUT_WAITS }, { FUNCTIONS, ABOUT_FUNCTIONS },
 };
 
 static const char *name_of(enum letter letter)
@@ -173,6 +177,8 @@ static void check_script(struct options *options, unsigned int given)
 			die(EXIT_USAGE, "%s has no --%s", script_name(options->script),
 			    name_of(letter));
 	}
+	if (has_option(options->script, ABOUT_FUNCTIONS) && !options->functions)
+		die(EXIT_USAGE, "%s needs --functions", script_name(options->script));
 	if (!has_option(options->script, ABOUT_SLEEPS))
 		options->limits.floor_ns = 0;
 	if (!has_option(options->script, ABOUT_STALLS))
@@ -229,6 +235,9 @@ void read_options(int argc, char **argv, struct options *options)
 		case CALL:
 			check_calls(optarg);
 			options->calls = optarg;
+			break;
+		case FUNCTIONS:
+			options->functions = optarg;
 			break;
 		case OUTPUT:
 			output = optarg;

@@ -19,6 +19,7 @@ struct options {
 	int32_t waits_pid;
 	const char *waits_comm;
 	const char *calls;
+	const char *functions;	/* the root, then those below it: drilling.h */
 	uint32_t device;
 	uint64_t inode;
 };

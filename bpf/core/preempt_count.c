@@ -39,6 +39,17 @@ static int set_variable(struct bpf_program *program, int id)
 	return error;
 }
 
+/* All that ask for a context; 0, or what is wrong. */
+static int set_in_programs(struct probes *probes, int id)
+{
+	struct bpf_program *program;
+	int error = 0;
+
+	bpf_object__for_each_program(program, probes->obj)
+		error = error ? error : set_variable(program, id);
+	return error;
+}
+
 /* The kernel, too, finds a variable's address there (kernel/bpf/verifier.c). */
 void check_kernel_variables(void)
 {
@@ -60,7 +71,7 @@ void find_preempt_count(struct probes *probes, const struct btf *btf)
 	for (int i = 0; i < 2 && !settings->has_typed_count; i++) {
 		int id = btf__find_by_name_kind(btf, names[i], BTF_KIND_VAR);
 
-		settings->has_typed_count = id > 0 && !set_variable(probes->progs.waking, id);
+		settings->has_typed_count = id > 0 && !set_in_programs(probes, id);
 	}
 	if (settings->has_typed_count)
 		return;

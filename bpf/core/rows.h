@@ -12,7 +12,7 @@
 #define UNKNOWN (-1)
 
 /* What is traced; each has the events of its namesake in stap/. */
-enum script { STALLED_WRITES, SLOW_WRITES, PAGE_LOCKS, JOURNAL_COMMITS, SCRIPTS };
+enum script { STALLED_WRITES, SLOW_WRITES, PAGE_LOCKS, JOURNAL_COMMITS, DRILLDOWN, SCRIPTS };
 
 /* Kinds of calls that are no system calls, by their numbers in docs/calls.toml. */
 #define CALL_URING 1000
@@ -51,7 +51,9 @@ enum how_argument {
 /* Stands in a program for a variable of the kernel, whose type's id the program has. */
 #define VARIABLE_TO_SET 0x5eed5eed
 
-enum row_kind { ROW_BLOCK = 1, ROW_WRITE, ROW_IO, ROW_COMMIT, ROW_PAGE_LOCK, ROW_FILE };
+enum row_kind {
+	ROW_BLOCK = 1, ROW_WRITE, ROW_IO, ROW_COMMIT, ROW_PAGE_LOCK, ROW_FILE, ROW_INSIDE,
+};
 enum context { IN_TASK, IN_SOFTIRQ, IN_HARDIRQ, IN_NMI };
 
 /* Cgroups by their ids; 0: there is none. io_hierarchy is 0 for version 2. */
@@ -137,6 +139,36 @@ struct write_row {
 	char folder[FOLDER_BYTES];
 	char name[NAME_BYTES];
 	struct stacks stacks;
+};
+
+#define MOST_FUNCTIONS 256	/* of a drill-down, the root included */
+#define MOST_NODES 96		/* of one call */
+#define NO_NODE MOST_NODES
+
+/* A function in a call of the root, as often as the one of node `parent` called it. */
+struct node {
+	unsigned short function;	/* its place in --functions; 0: the root */
+	unsigned short parent;
+	unsigned int unnoted;	/* visits to it from below, under way, that had no room */
+	unsigned long long calls;
+	long long sum_ns;
+	long long begun_ns;	/* of the visit under way */
+};
+
+struct inside {
+	unsigned int at;	/* the node that the task is in */
+	unsigned int count;
+	unsigned long long sp;	/* of the kernel, as the root began */
+	unsigned long long left_out;
+	struct node nodes[MOST_NODES];
+};
+
+/* A slow call of the root; `call` is handed over without stacks. */
+struct inside_row {
+	unsigned int kind;
+	unsigned int unused;
+	struct inside inside;
+	struct write_row call;
 };
 
 /* Of a bio, which the kernel numbers differently from release to release. */
@@ -321,6 +353,8 @@ struct losses {
 	unsigned long long journals;
 	unsigned long long waits;
 	unsigned long long past;
+	unsigned long long drilled;
+	unsigned long long returns;
 };
 
 /* Calls that no `calls` event has; the other events lack nothing. */

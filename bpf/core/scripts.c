@@ -15,12 +15,18 @@ static const struct {
 } scripts[SCRIPTS] = {
 	[STALLED_WRITES] = {
 		"stalled_writes",
-		HAS(ABOUT_SLEEPS) | HAS(ABOUT_STALLS) | HAS(ABOUT_IOS) | HAS(ABOUT_CALLS) |
-			HAS(ABOUT_WAITS),
+		HAS(ABOUT_SLEEPS) | HAS(ABOUT_STALLS) | HAS(ABOUT_IOS) | HAS(ABOUT_TASKS) |
+			HAS(ABOUT_CALLS) | HAS(ABOUT_WAITS),
 	},
-	[SLOW_WRITES] = { "slow_writes", HAS(ABOUT_STALLS) | HAS(ABOUT_CALLS) },
+	[SLOW_WRITES] = {
+		"slow_writes", HAS(ABOUT_STALLS) | HAS(ABOUT_TASKS) | HAS(ABOUT_CALLS),
+	},
 	[PAGE_LOCKS] = { "page_locks", HAS(ABOUT_SLEEPS) },
 	[JOURNAL_COMMITS] = { "journal_commits", HAS(ABOUT_SLEEPS) },
+	[DRILLDOWN] = {
+		"drilldown",
+		HAS(ABOUT_SLEEPS) | HAS(ABOUT_STALLS) | HAS(ABOUT_TASKS) | HAS(ABOUT_FUNCTIONS),
+	},
 };
 
 const char *script_name(enum script script)

@@ -56,6 +56,8 @@ def test_its_help_has_an_example(program: Path) -> None:
         ("--pid 1 journal_commits", 2, "journal_commits has no --pid"),
         ("slow_writes --floor-us 1", 2, "slow_writes has no --floor-us"),
         ("--io-us 1 slow_writes", 2, "slow_writes has no --io-us"),
+        ("drilldown --stall-us 1", 2, "drilldown needs --functions"),
+        ("--functions vfs_write", 2, "stalled_writes has no --functions"),
         ("--pid 0", 2, "--pid 0: give a number from 1 to 2147483647"),
         ("--floor-us 1x", 2, "--floor-us 1x: give a number from 0 to 3600000000"),
         ("--comm a-name-of-16-byt", 2, "--comm a-name-of-16-byt: a name has 1 to 15"),

@@ -35,6 +35,13 @@ int main(void)
 	json_item(text);
 	json_item(text);
 	json_close();
+	json_open("objects");
+	json_object("name", text);
+	json_number("number", 1);
+	json_object_end();
+	json_object("name", text);
+	json_object_end();
+	json_close();
 	json_end();
 	json_flush();
 	return 0;
@@ -80,6 +87,7 @@ def test_an_event_is_a_line_of_json(program: Path, given: bytes, text: str) -> N
         "none": None,
         "text": text,
         "items": [text, text],
+        "objects": [{"name": text, "number": 1}, {"name": text}],
     }
 
 

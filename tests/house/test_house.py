@@ -177,7 +177,9 @@ def test_no_probe_is_on_the_write_path() -> None:
 
 # What bpf/core/choosing.c calls the programs that stalled_writes does without, --waits
 # among them: who lists the sleeps of a process pays at the end of each call.
-OF_OTHERS = re.compile(r"^(?!.*\bbios\b).*\b(?:exact|pages|has_jbd2|waits|keeps)\b")
+OF_OTHERS = re.compile(
+    r"^(?!.*\bbios\b).*\b(?:exact|pages|has_jbd2|waits|keeps|drills)\b"
+)
 
 
 def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:

@@ -20,8 +20,8 @@ SOURCES = {"stap": "stap/tapset/*.stp", "core": "bpf/core/output/*.c"}
 BY_OTHERS = {"cgroup", "pause", "request"}
 # Of the compiled tracer alone.
 PROFILE = {"ios", "calls", "file"}
-# Events of drilldown, which SystemTap alone has.
-NOT_PRINTED = {"stap": BY_OTHERS | PROFILE, "core": BY_OTHERS | {"call", "arguments"}}
+# Of a drill-down with --arguments, which is compiled against debuginfo.
+NOT_PRINTED = {"stap": BY_OTHERS | PROFILE, "core": BY_OTHERS | {"arguments"}}
 # Beside what the tracers print.
 BY_THE_LAUNCHER = {("block", "lock_in")}
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')

@@ -287,6 +287,7 @@ def test_a_map_that_is_missing_is_not_sought_for_each_frame(
         return perf_map(process)
 
     monkeypatch.setattr(files.Process, "perf_map", seek)
+    monkeypatch.setattr(user_symbols, "MAPS_LAST_S", 3600.0)
     with compiled_code() as row:
         users = UserSymbols(10)
         frames = [row.start + 4, row.start + 0x50]

@@ -11,7 +11,9 @@ from pathlib import Path
 from drill import arguments, rounds, text, waits
 from drill.debuginfo import Debuginfo
 from drill.rounds import Command, Process, must_exist
+from launcher.cli import ENGINES
 from launcher.errors import TraceError, check_architecture
+from launcher.options import words
 from writestall_base.command_line import Parser, exit_status
 from writestall_base.errors import EXIT_COMPLETE
 
@@ -23,7 +25,7 @@ EXAMPLES = """examples:
 
 With -p a round lasts until three slow calls were seen, or --round-s. A command is
 run once in every round, from its start to its end. --arguments takes one round more,
-and the kernel's debuginfo (Debian: linux-image-RELEASE-dbg).
+SystemTap, and the kernel's debuginfo (Debian: linux-image-RELEASE-dbg).
 """
 
 
@@ -42,24 +44,34 @@ def parser(prog: str = "trace/drilldown") -> Parser:
     add("--root", default="vfs_write", metavar="F", help="whose slow calls (vfs_write)")
     add("--stall-us", type=int, metavar="US", help="shortest slow call (100000)")
     add("--round-s", type=float, default=60, metavar="S", help="longest round (60)")
-    add("--module", type=Path, metavar="KO", help="module made by trace/build")
+    add("--engine", choices=ENGINES, default="stap", help="tracing engine (stap)")
+    add("--module", type=Path, metavar="KO", help="stap: made by trace/build")
+    add("--program", type=Path, metavar="FILE", help="core: built by make core")
     add("-p", "--pid", type=int, metavar="PID", help="a process and its children")
     add("command", nargs="*", metavar="-- COMMAND", help="command to run and trace")
     return made
 
 
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what the engine cannot do here."""
+    check_architecture(options.engine)
+    if os.geteuid():
+        raise TraceError(f"{options.engine} needs root: run it with sudo")
+    if options.arguments and options.engine != "stap":
+        raise TraceError("--arguments belongs to --engine stap")
+
+
 def drill(options: argparse.Namespace) -> str:
     """Run the rounds and return the answer; raise TraceError where nothing was slow."""
-    check_architecture()
-    if os.geteuid():
-        raise TraceError("SystemTap needs root: run it with sudo")
+    _check(options)
     debuginfo = Debuginfo() if options.arguments else None
     if options.pid is not None:
         must_exist(options.pid)
     if not waits.CLASSIFIES:
         log("waits stay without a class: set PYTHONPATH to this tree's analysis/")
-    passed = () if options.stall_us is None else ("--stall-us", str(options.stall_us))
-    tracer = rounds.Tracer(options.root, passed, options.module)
+    passed = words({"engine": options.engine, "stall_us": options.stall_us})
+    built = words({"module": options.module, "program": options.program})
+    tracer = rounds.Tracer(options.root, tuple(passed), tuple(built))
 
     def start() -> rounds.Workload:
         if options.command:

@@ -31,7 +31,7 @@ TRACE = TREE / "trace/trace"
 ARMED_WITHIN_S = 1800  # to compile with debuginfo on an emulated machine
 ENOUGH_CALLS = 3
 MAX_ROUNDS = 5
-MAX_FUNCTIONS = 255  # IN_FUNCTIONS of tapset/inside.stp, the root not counted
+MAX_FUNCTIONS = 255  # of both engines, the root not counted
 POLL_S = 0.1
 END_S = 30
 # A stopped shell becomes the command, so that its first call is seen, too.
@@ -114,27 +114,24 @@ class Round:
 
 @dataclass(frozen=True)
 class Tracer:
-    """The root, the options of trace/trace and a module, if one was given."""
+    """The root, the options of trace/trace, and those of a built tracer, if given."""
 
     root: str
     options: tuple[str, ...]
-    module: Path | None = None
+    built: tuple[str, ...] = ()
 
     def compiling(self, arguments: list[str]) -> Tracer:
         """Return a tracer that compiles a module with the arguments of functions."""
         more = (*self.options, "--arguments", ",".join(arguments))
-        return replace(self, options=more, module=None)
+        return replace(self, options=more, built=())
 
     def watch(self, workload: Workload, functions: tuple[str, ...]) -> Round:
         """Trace the workload once and return the round."""
         with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
             output = Path(folder) / "events.jsonl"
-            command = [str(TRACE), "--engine", "stap", "drilldown"]
-            command += ["--pid", str(workload.pid)]
+            command = [str(TRACE), "drilldown", "--pid", str(workload.pid)]
             command += ["--functions", ",".join((self.root, *functions))]
-            command += ["--output", str(output), *self.options]
-            if self.module:
-                command += ["--module", str(self.module)]
+            command += ["--output", str(output), *self.options, *self.built]
             with subprocess.Popen(command, process_group=0) as process:
                 try:
                     _wait_armed(process, output)

@@ -36,9 +36,10 @@ def parser(prog: str = "trace/trace") -> Parser:
     add("--engine", choices=ENGINES, default="stap", help="tracing engine (stap)")
     add("script", choices=SCRIPTS, metavar="SCRIPT", help=", ".join(SCRIPTS))
     add_arguments(made)
+    below = "drilldown: the root, then those below it"
+    made.add_argument("--functions", metavar="F,F", help=below)
     stap = made.add_argument_group("with --engine stap")
     add = stap.add_argument
-    add("--functions", metavar="F,F", help="drilldown: the root, then those below it")
     add("--arguments", metavar="F,F", help="drilldown: as in trace/build --help")
     add("--module", type=Path, metavar="KO", help="compiled by trace/build")
     add = made.add_argument_group("with --engine core").add_argument

@@ -16,13 +16,12 @@ from launcher.options import variables, words
 from launcher.plain_text import Sink
 from writestall_base import TREE
 
-SCRIPTS = ["journal_commits", "page_locks", "slow_writes", "stalled_writes"]
 NAME = "stalled-writes"
 BUILT = TREE / "build" / NAME
 # Its options that are the launcher's, too.
 PASSED = tuple(
     "floor_us stall_us series_ms calls_mib pid comm waits waits_comm device path"
-    " call".split()
+    " call functions".split()
 )
 
 
@@ -55,13 +54,10 @@ def missing(tracer: Path) -> list[str]:
 
 def check(options: argparse.Namespace) -> None:
     """Refuse what the program does not do."""
-    if options.script not in SCRIPTS:
-        raise TraceError(
-            f"{options.script}: the compiled tracer cannot add probes while it runs;"
-            " use trace/drilldown"
-        )
-    if options.functions or options.arguments:
-        raise TraceError("--functions and --arguments belong to --engine stap")
+    if (options.script == "drilldown") != bool(options.functions):
+        raise TraceError("--functions belongs to drilldown, which needs it")
+    if options.arguments:
+        raise TraceError("--arguments belongs to --engine stap")
     program(options.program)
 
 

@@ -26,10 +26,16 @@
 
 static uint64_t lines_before, lost_events;
 static bool is_throttling_known, are_calls_exact;
+static const char *(*function_name)(unsigned int place);
 
 void set_throttling_known(int is_known)
 {
 	is_throttling_known = is_known;
+}
+
+void set_function_names(const char *(*name)(unsigned int place))
+{
+	function_name = name;
 }
 
 int64_t monotonic_ns(void)
@@ -119,30 +125,40 @@ static bool matches_stack(const struct write_row *row, const char *call)
 	return row->identity.call != CALL_FAULT || is_below(row, faults);
 }
 
-static void print_write(const struct write_row *row)
+static bool is_by_path(const struct write_row *row, const struct call *call)
 {
-	const struct call *call = call_of_number(row->identity.call);
-	const struct stacks *stacks = &row->stacks;
-	char path[PATH_BYTES];
-	bool is_by_path, is_file;
+	return call && call->argument[HOW_NAME] && row->identity.fd == UNKNOWN;
+}
 
-	if (!call || !matches_stack(row, call->name))
-		return;
-	is_by_path = call->argument[HOW_NAME] && row->identity.fd == UNKNOWN;
-	is_file = !is_by_path && row->name[0];
-	begin_span("write", row->t_ns, row->end_ns);
-	print_task(row->tid, row->pid, row->comm);
-	json_text("call", call->name, SIZE_MAX);
-	print_groups("cgroup", "cgroup_v1", &row->groups);
-	json_known("fd", row->identity.fd);
+/* `dev`, `ino` and `path`; true: one of these is known. */
+static bool print_place(const struct write_row *row, const struct call *call)
+{
+	bool by_path = is_by_path(row, call), is_file = !by_path && row->name[0];
+	char path[PATH_BYTES];
+
 	print_device(row->dev);
 	if (is_file)
 		json_unsigned("ino", row->ino);
 	else
 		json_null("ino");
-	json_text_or_null("path", is_by_path ? absolute_path(row->name, row->folder, path) :
+	json_text_or_null("path", by_path ? absolute_path(row->name, row->folder, path) :
 			  is_file ? path_of(row->folder, row->name, path) : NULL);
-	json_known("offset", is_file || is_by_path ? row->offset : UNKNOWN);
+	return by_path || is_file;
+}
+
+static void print_write(const struct write_row *row)
+{
+	const struct call *call = call_of_number(row->identity.call);
+	const struct stacks *stacks = &row->stacks;
+
+	if (!call || !matches_stack(row, call->name))
+		return;
+	begin_span("write", row->t_ns, row->end_ns);
+	print_task(row->tid, row->pid, row->comm);
+	json_text("call", call->name, SIZE_MAX);
+	print_groups("cgroup", "cgroup_v1", &row->groups);
+	json_known("fd", row->identity.fd);
+	json_known("offset", print_place(row, call) ? row->offset : UNKNOWN);
 	json_known("bytes", row->bytes);
 	if (are_calls_exact)
 		json_number("ret", row->ret);
@@ -152,6 +168,31 @@ static void print_write(const struct write_row *row)
 	json_known("slept_ns", row->slept_ns);
 	print_stack_of_kernel(stacks);
 	print_stack_of_user(stacks);
+	json_end();
+}
+
+static void print_inside(const struct inside_row *row)
+{
+	const struct write_row *call = &row->call;
+
+	begin_span("call", call->t_ns, call->end_ns);
+	print_task(call->tid, call->pid, call->comm);
+	json_text("function", function_name(0), SIZE_MAX);
+	print_place(call, call_of_number(call->identity.call));
+	json_known("bytes", call->bytes);
+	json_number("ret", call->ret);
+	json_open("inside");
+	for (unsigned int i = 1; i < row->inside.count; i++) {
+		const struct node *node = &row->inside.nodes[i];
+
+		json_object("function", function_name(node->function));
+		json_unsigned("parent", node->parent);
+		json_unsigned("calls", node->calls);
+		json_number("dur_ns", node->sum_ns);
+		json_object_end();
+	}
+	json_close();
+	json_unsigned("left_out", row->inside.left_out);
 	json_end();
 }
 
@@ -254,6 +295,9 @@ void print_row(const void *row)
 	case ROW_FILE:
 		print_file(row);
 		break;
+	case ROW_INSIDE:
+		print_inside(row);
+		break;
 	default:
 		print_io(row);
 	}
@@ -300,6 +344,10 @@ void print_losses(const struct losses *losses)
 		   "more tasks waiting for pages than map entries");
 	print_lost(now.past - reported.past, "stacks",
 		   "more sleeping tasks than are remembered");
+	print_lost(now.drilled - reported.drilled, "events",
+		   "more calls of the root at a time than map entries");
+	print_lost(now.returns - reported.returns, "probes",
+		   "more tasks inside a function than the kernel follows to its end");
 	reported = now;
 }
 

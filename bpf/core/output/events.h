@@ -27,6 +27,9 @@ void print_missed(uint64_t missed);
 void print_unseen_bios(void);
 void print_end(void);
 
+/* Of a drill-down, by their places in --functions. */
+void set_function_names(const char *(*name)(unsigned int place));
+
 /* Whether throtl_qnode_add_bio() is traced; else it is unknown what it kept back. */
 void set_throttling_known(int is_known);
 

@@ -160,6 +160,20 @@ void json_item(const char *text)
 	quote(text, strlen(text));
 }
 
+void json_object(const char *name, const char *text)
+{
+	put(is_first_item ? "{\"" : ",{\"");
+	is_first_item = false;
+	put(name);
+	put("\":");
+	quote(text, strlen(text));
+}
+
+void json_object_end(void)
+{
+	put("}");
+}
+
 void json_close(void)
 {
 	put("]");

@@ -25,6 +25,9 @@ void json_text_or_null(const char *name, const char *text);
 void json_open(const char *name);
 void json_item(const char *text);
 void json_close(void);
+/* An object in such an array, with its first field. */
+void json_object(const char *name, const char *text);
+void json_object_end(void);
 
 /* Write out what is buffered, or end the program where that cannot be written. */
 void json_flush(void);

@@ -186,6 +186,22 @@ uint64_t symbol_address(const char *name)
 	return 0;
 }
 
+unsigned int function_places(const char *name, uint64_t *address)
+{
+	size_t length = strlen(name);
+	unsigned int places = 0;
+
+	for (size_t i = 0; i < table.count; i++) {
+		const char *text = table.names + table.rows[i].name;
+
+		if (!strncmp(text, name, length) && strchr("\t", text[length])) {
+			*address = table.rows[i].address;
+			places++;
+		}
+	}
+	return places;
+}
+
 /* The last symbol at or before an address, the first of its aliases. */
 static const struct symbol *find(uint64_t address)
 {

@@ -12,6 +12,9 @@ void symbols_refresh(void);
 /* The address of a function or variable, as it was when the table was read; 0: unknown. */
 uint64_t symbol_address(const char *name);
 
+/* How many functions have that name, and the address of one. */
+unsigned int function_places(const char *name, uint64_t *address);
+
 /* `symbol+0xoff [module]`, or the bare address; valid until the next call. */
 const char *symbol_frame(uint64_t address);
 

@@ -85,9 +85,8 @@ static __always_inline void name_call(struct task_struct *task, const struct wor
 	name_folder(row->folder, folder, mnt);
 }
 
-/* All that is known of a call but its times. */
-static __always_inline void describe_call(void *ctx, struct task_struct *task,
-					  const struct work *work,
+/* All that is known of a call but its times and stacks. */
+static __always_inline void describe_work(struct task_struct *task, const struct work *work,
 					  const struct registers *regs,
 					  struct write_row *row)
 {
@@ -101,6 +100,14 @@ static __always_inline void describe_call(void *ctx, struct task_struct *task,
 	row->ino = BPF_CORE_READ(path, dentry, d_inode, i_ino);
 	measure(work, regs, row);
 	name_call(task, work, regs, row);
+}
+
+static __always_inline void describe_call(void *ctx, struct task_struct *task,
+					  const struct work *work,
+					  const struct registers *regs,
+					  struct write_row *row)
+{
+	describe_work(task, work, regs, row);
 	take_user(ctx, &row->stacks, STACK_FRAMES);
 	take_kernel(ctx, &row->stacks);
 }

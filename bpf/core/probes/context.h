@@ -7,7 +7,9 @@
 
 /* linux/preempt.h */
 #define NMI_MASK 0xf00000
+#define NMI_OFFSET 0x100000
 #define HARDIRQ_MASK 0xf0000
+#define HARDIRQ_OFFSET 0x10000
 #define SOFTIRQ_OFFSET 0x100
 
 /*

@@ -10,6 +10,7 @@
 #include "commits.h"
 #include "exact.h"
 #include "faults.h"
+#include "inside.h"
 #include "ios.h"
 #include "requests.h"
 #include "rings.h"
@@ -50,7 +51,8 @@ static __always_inline void on_switch(void *ctx, bool is_preempted,
 
 	if (letter || (state & TASK_DEAD))
 		end_wait_in_call(ctx, prev, row);
-	if (letter && (script != JOURNAL_COMMITS || is_committing(prev)))
+	if (letter && (script != JOURNAL_COMMITS || is_committing(prev)) &&
+	    (script != DRILLDOWN || is_inside(key)))
 		fall_asleep(ctx, prev, letter, row, now);
 	if (script == STALLED_WRITES)
 		leave(ctx, prev, state, letter == 'D', now);
@@ -302,6 +304,36 @@ SEC("tp/io_uring/io_uring_complete")
 int end_ring_of_chosen(struct trace_event_raw_io_uring_complete *record)
 {
 	complete_in_ring(record->req);
+	return 0;
+}
+
+/* Functions named when the program starts; a cookie is the place of each in --functions. */
+SEC("kprobe.multi")
+int enter_function_of_many(struct pt_regs *regs)
+{
+	enter_function(regs, bpf_get_attach_cookie(regs));
+	return 0;
+}
+
+SEC("kprobe.multi")
+int leave_function_of_many(struct pt_regs *regs)
+{
+	leave_function(bpf_get_attach_cookie(regs), RESULT(regs));
+	return 0;
+}
+
+/* Where the kernel cannot probe many at once: one by one. */
+SEC("kprobe")
+int enter_one_function(struct pt_regs *regs)
+{
+	enter_function(regs, bpf_get_attach_cookie(regs));
+	return 0;
+}
+
+SEC("kretprobe")
+int leave_one_function(struct pt_regs *regs)
+{
+	leave_function(bpf_get_attach_cookie(regs), RESULT(regs));
 	return 0;
 }
 

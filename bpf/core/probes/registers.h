@@ -64,6 +64,7 @@ static __always_inline void read_registers(struct registers *regs, __u64 at)
 #define FIRST_PARAMETER(saved) BPF_CORE_READ(saved, di)
 #define SECOND_PARAMETER(saved) BPF_CORE_READ(saved, si)
 #define FOURTH_PARAMETER(saved) BPF_CORE_READ(saved, cx)
+#define RESULT(saved) BPF_CORE_READ(saved, ax)
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -97,6 +98,7 @@ static __always_inline void read_registers(struct registers *regs, __u64 at)
 #define FIRST_PARAMETER(saved) BPF_CORE_READ(saved, regs[0])
 #define SECOND_PARAMETER(saved) BPF_CORE_READ(saved, regs[1])
 #define FOURTH_PARAMETER(saved) BPF_CORE_READ(saved, regs[3])
+#define RESULT(saved) BPF_CORE_READ(saved, regs[0])
 
 #else
 #error "registers.h knows no such architecture"

@@ -18,6 +18,7 @@
 #define HANDLES 4096		/* cgroups in transactions */
 #define JOURNALS 64
 #define WAITS 2048		/* for pages */
+#define DRILLED 256		/* tasks in the root of a drill-down */
 #define PAST_TASKS 2048		/* whose last sleeps are kept */
 #define ROWS_SIZE (2 << 20)
 #define KEPT_SIZE (4 << 20)
@@ -161,6 +162,7 @@ struct MAP_OF(BPF_MAP_TYPE_HASH, COMMITS, __u64, struct commit_row) commits SEC(
 struct MAP_OF(BPF_MAP_TYPE_HASH, HANDLES, struct handles_key, struct handles) handles
 	SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, WAITS, __u64, struct page_lock_row) waits SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, DRILLED, __u64, struct inside) drilled SEC(".maps");
 
 #define LAST_PHASES 64
 
@@ -191,6 +193,7 @@ struct MAP_OF(BPF_MAP_TYPE_HASH, PAST_TASKS, __u64, struct past) pasts SEC(".map
 struct scratch {
 	struct block_row block;
 	struct write_row write;
+	struct inside_row inside;
 	__u64 words[STACK_WORDS];
 };
 
@@ -220,6 +223,7 @@ static const struct handles no_handles;
 static const struct ios_row no_ios;
 static const struct journal no_journal;
 static const struct past no_past;
+static const struct inside no_inside = { .at = NO_NODE };
 static const struct page_lock_row no_wait;
 
 /* Hand over a row up to the end of its stacks. */

@@ -17,13 +17,18 @@ STAGES = (
     Stage("drill down", "see the reason above; a smaller --stall-us finds more"),
 )
 STALL_US = 100_000
+# What each engine is given, in the guest.
+BUILT = {
+    "stap": ("--module", "/mnt/build/stap/drilldown.ko"),
+    "core": ("--program", "/mnt/build/core/stalled-writes"),
+}
 # Each round runs the scenario again.
 LIMIT_S = 3 * runs.RUN_LIMIT_S
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run; SystemTap alone can drill down."""
-    runs.arguments(parser, "journal-buffer", ("stap",))
+    """Add the options of a run."""
+    runs.arguments(parser, "journal-buffer", tuple(BUILT))
 
 
 def _command(request: runs.Request, answer: str) -> list[str]:
@@ -32,8 +37,8 @@ def _command(request: runs.Request, answer: str) -> list[str]:
     scenario = ["repro/run", request.scenario, "--wipe", *untraced]
     once = f"{shlex.join(scenario)} --out $(mktemp --directory)/run"
     drilldown = ["env", "PYTHONPATH=analysis", "trace/drilldown", "--auto"]
-    drilldown += ["--stall-us", str(STALL_US)]
-    drilldown += ["--module", "/mnt/build/stap/drilldown.ko", "--", "sh", "-c", once]
+    drilldown += ["--engine", request.engine, "--stall-us", str(STALL_US)]
+    drilldown += [*BUILT[request.engine], "--", "sh", "-c", once]
     return ["sh", "-c", f"{shlex.join(drilldown)} >{shlex.quote(answer)}"]
 
 
