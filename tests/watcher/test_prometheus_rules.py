@@ -35,7 +35,7 @@ from writestall.watch.ring import Bounds, S
 from writestall.watch.samples import Cost, Open
 
 ALERTS = PROJECT / "packaging/prometheus/alerts.yml"
-CASES = ALERTS.with_name("alerts.test.yml")
+CASES = Path(__file__).with_name("alerts.test.yml")
 DASHBOARD = json.loads((PROJECT / "packaging/grafana/dashboard.json").read_text())
 RUN = HOMES["fsync-storm-6.12"]
 LIMIT_S = 60
