@@ -7,24 +7,11 @@
 
 export PYTHONDONTWRITEBYTECODE = 1
 quoted = '$(subst ','\'',$1)'
-option = $(if $($1),--$2 $(call quoted,$($1)))
-MACHINE = $(call option,KERNEL,kernel) $(call option,ACCEL,accel) $(call option,OUT,out) $(if $(V),--verbose)
-ENGINES = $(call option,ENGINE,engine)
-RUNNING = $(if $(SCENARIO),$(call quoted,$(SCENARIO))) $(ENGINES) $(call option,INJECTOR,injector) $(call option,MODE,mode) $(MACHINE)
-FILES = $(call option,FS,fs) $(call option,DURATION,duration)
-COMPARING = $(call option,PROFILE,profile) $(call option,WORKLOAD,workload) \
-	$(call option,ROUNDS,rounds) $(call option,LOAD,load) $(call option,SLO,slo) \
-	$(call option,AGED,aged) $(call option,SEED,seed) $(call option,NAME,name) \
-	$(call option,JOBS,jobs) $(call option,EXECUTOR,executor) $(call option,CUT,cut) \
-	$(call option,BASELINE,baseline) $(call option,OBJECTIVE,objective) \
-	$(call option,MARGIN,margin) $(call option,BY,by) $(call option,EFFECT,effect) \
-	$(call option,BUDGET,budget) $(call option,FROM,from) $(call option,FROM_DEVICE,from-device)
-
-OWN = $(call option,COMMAND,command) $(call option,PREPARE,prepare) $(call option,STOP,stop) \
-	$(call option,READY_LINE,ready-line) $(call option,READY_PORT,ready-port) \
-	$(call option,PROFILE,profile) $(call option,PACKAGES,packages) \
-	$(call option,MEMORY,memory) $(call option,SHARE,share) $(call option,CALL,call) \
-	$(call option,FROM,from) $(call option,FROM_DEVICE,from-device)
+# Of each variable that is given: V is --verbose, SCENARIO a word, READY_LINE
+# --ready-line and its value.
+named = $(if $(filter SCENARIO,$1),,--$(shell echo $1 | tr A-Z_ a-z-))
+option = $(if $($1),$(if $(filter V,$1),--verbose,$(named) $(call quoted,$($1))))
+options = $(foreach v,$1,$(call option,$v))
 
 # The variables of the command line that a target takes: $(call only,A B) refuses others.
 ENVIRONMENT = PATH SNAKEMAKE_PROFILE WRITESTALL_%
@@ -51,19 +38,19 @@ help: ## print this list
 
 lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=, INJECTOR=)
 	$(call only,$(OF_LAB))
-	@./writestall lab $(RUNNING) $(OWN) $(FILES)
+	@./writestall lab $(call options,$(OF_LAB))
 
 variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log, ROUNDS=)
 	$(call only,$(OF_RUN) ROUNDS)
-	@./writestall variants $(RUNNING) $(call option,ROUNDS,rounds)
+	@./writestall variants $(call options,$(OF_RUN) ROUNDS)
 
 compare: ## which file system stalls least on such a disk (PROFILE=, WORKLOAD=, FS=)
 	$(call only,$(OF_COMPARE))
-	@./writestall compare $(COMPARING) $(FILES) $(ENGINES) $(MACHINE)
+	@./writestall compare $(call options,$(OF_COMPARE))
 
 crash: ## cut the machine during its writes: what does each file system keep (FS=, DURATION=)
 	$(call only,FS DURATION $(OF_MACHINE))
-	@./writestall crash $(FILES) $(MACHINE)
+	@./writestall crash $(call options,FS DURATION $(OF_MACHINE))
 
 test: ## set up, run every test this machine can run
 	$(call only)
@@ -93,9 +80,9 @@ test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of
 	$(call only,KERNEL CONFIGURATION)
 	$(call needs,KERNEL,the tree that yours was built in or /boot/vmlinuz-RELEASE)
 	@rm -rf out/test-kernel; \
-	./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- --verbose tests/guest tests/lab/test_scenarios.py; \
+	./writestall test $(call option,KERNEL) --junit out/test-kernel -- --verbose tests/guest tests/lab/test_scenarios.py; \
 	status=$$?; [ ! -e out/test-kernel ] || \
-	./writestall dev kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
+	./writestall dev kernel-support $(call option,CONFIGURATION) out/test-kernel && exit $$status
 
 deb: ## build the Debian packages, to out/deb
 	$(call only)
@@ -111,7 +98,7 @@ box: ## build a local Vagrant box of the VM's image, to out/box
 
 release: ## check, then every package with checksums, to out/release (KEY= signs them)
 	$(call only,KEY)
-	@./writestall dev release $(call option,KEY,key)
+	@./writestall dev release $(call option,KEY)
 
 test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 and 14; image and box
 	$(call only)
@@ -147,11 +134,11 @@ bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (S
 
 bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, KERNEL=)
 	$(call only,ROUNDS $(OF_MACHINE))
-	@./writestall dev bench-tracers $(call option,ROUNDS,rounds) $(MACHINE)
+	@./writestall dev bench-tracers $(call options,ROUNDS $(OF_MACHINE))
 
 soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
 	$(call only,ENGINE STALLS DURATION $(OF_MACHINE))
-	@./writestall dev soak-tracers $(ENGINES) $(call option,STALLS,stalls) $(call option,DURATION,duration) $(MACHINE)
+	@./writestall dev soak-tracers $(call options,ENGINE STALLS DURATION $(OF_MACHINE))
 
 soak-watch: ## watch an hour of 1,000 stalls a minute, a day of one a second, and a machine for minutes
 	$(call only)
@@ -159,7 +146,7 @@ soak-watch: ## watch an hour of 1,000 stalls a minute, a day of one a second, an
 
 bench-injector: ## compare biodelay with dm-delay and scsi_debug: accuracy, cost (KERNEL=)
 	$(call only,ROUNDS $(OF_MACHINE))
-	@./writestall dev bench-injector $(call option,ROUNDS,rounds) $(MACHINE)
+	@./writestall dev bench-injector $(call options,ROUNDS $(OF_MACHINE))
 
 core: ## build the tracer that needs no compiler where it runs: build/stalled-writes
 	$(call only)
@@ -176,15 +163,15 @@ doctor: ## say what this machine can do and what is missing; change nothing
 # There is a folder of that name.
 docs: ## build docs/ as a site, its links checked (OUT=out/site)
 	$(call only,OUT)
-	@./writestall dev docs $(call option,OUT,out)
+	@./writestall dev docs $(call option,OUT)
 
 drilldown: ## find the function and the lock in which write(2) sleeps (SCENARIO=, KERNEL=)
 	$(call only,$(OF_RUN))
-	@./writestall drilldown $(RUNNING)
+	@./writestall drilldown $(call options,$(OF_RUN))
 
 shell: ## an interactive shell in the VM (KERNEL=)
 	$(call only,KERNEL ACCEL)
-	@./writestall vm $(call option,KERNEL,kernel) $(call option,ACCEL,accel)
+	@./writestall vm $(call options,KERNEL ACCEL)
 
 scenarios: ## list the scenarios with one sentence each
 	$(call only)
