@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""recorded: what a machine needs of a recording to be its disk, and to make its calls.
+"""recorded: what machines need of a recording to be its disk, and to make its calls.
 
 `record --profile` kept both; docs/replay.md.
 """
@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from driver.machines import OUT
 from writestall_base import files
 from writestall_base.errors import UserError
 
@@ -94,3 +97,57 @@ def has_calls(path: Path) -> bool:
     """Whether the head of a file of calls, docs/replay.md, counts any."""
     with path.open("rb") as file:
         return any(file.read(16)[12:])
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run whose disk is replayed and, with a command that does so, its calls."""
+
+    run: Path
+    device: str | None
+    makes_calls: bool  # else a scenario is the workload
+
+    INSTEAD = "a --workload"  # of calls that a run does not have
+    FOLDER = "recorded"  # in that of the comparison
+    # Each call is a request, of which options are told apart.
+    REQUESTS = '--requests "$OUT/requests.jsonl"'
+
+    @classmethod
+    def asked(cls, args: argparse.Namespace) -> Recording | None:
+        """The recording to compare on; where it has calls, runs are as long as it.
+
+        Raises UserError for one that does not do.
+        """
+        check(args)
+        if args.recorded is None:
+            return None
+        run, device = args.recorded.absolute(), args.recorded_device
+        if args.workload:
+            return cls(run, device, False)
+        length_s = calls_last_s(run)
+        if length_s is None:
+            raise no_calls(run, cls.INSTEAD)
+        if args.load:
+            raise UserError("--load: the calls of --from are made at their own times")
+        args.duration = args.duration or str(length_s)
+        return cls(run, device, True)
+
+    def words(self, folder: Path) -> tuple[str, ...]:
+        """repro/plan's options, of the files that keep() writes."""
+        place = folder / self.FOLDER
+        words = ["--from", str(place / SERIES), str(self.run)]
+        if self.device:
+            words += ["--from-device", self.device]
+        if self.makes_calls:
+            in_guest = f"{OUT}/{self.FOLDER}"
+            words += ["--calls", *making_calls(in_guest, self.REQUESTS)]
+        return tuple(words)
+
+    def keep(self, folder: Path, analyse: Analyse) -> None:
+        """Write what the machines need to the folder; no machine runs."""
+        place = folder / self.FOLDER
+        if place.exists():
+            shutil.rmtree(place)
+        place.mkdir()
+        forms = ("disk", "calls") if self.makes_calls else ("disk",)
+        export(self.run, place, forms, analyse, self.INSTEAD)

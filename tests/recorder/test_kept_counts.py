@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from recorder import kept_calls, targets
+from recorder import cli, targets
 
 
 def test_the_counts_of_all_events_are_summed(tmp_path: Path) -> None:
@@ -19,8 +19,8 @@ def test_the_counts_of_all_events_are_summed(tmp_path: Path) -> None:
     other = '{"ev":"file","t_ns":5,"number":1}\n'
     (tmp_path / "events").mkdir()
     text = line % (2048, 0, 3) + other + line % (1, 7, 0)
-    (tmp_path / kept_calls.EVENTS).write_text(text)
-    assert kept_calls.words(tmp_path) == (
+    (tmp_path / cli.EVENTS).write_text(text)
+    assert cli.kept_calls(tmp_path) == (
         "profile: 2049 calls kept, 7 lost, 3 of kinds that a replay does not make"
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from driver import injector_page
+from driver.commands import bench_injector as injector_page
 
 US, MS = 1_000, 1_000_000
 GOOD = {

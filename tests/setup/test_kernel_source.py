@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from driver import functions
+from driver.commands import source as functions
 from machine import source
 from support import PROJECT
 from writestall_base.errors import UserError

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from labrun.setup.staging import MEMORY
 from launcher.errors import check_architecture
-from recorder import engines, kept_calls, targets
+from recorder import engines, targets
 from recorder.guard import Guard
 from recorder.options import SELECTION, add_selection, fill, time_up_to
 from recorder.process import Process, held
@@ -31,6 +32,7 @@ from writestall_base.errors import EXIT_COMPLETE, EXIT_FAILED, UserError
 from writestall_base.progress import Progress
 from writestall_base.steps import Run
 from writestall_base.stop import Stop
+from writestall_base.units import many
 
 MOST_FOR_NS = 24 * 3600 * 10**9
 NAME = "answer.txt"
@@ -94,7 +96,7 @@ def _recorded(args: argparse.Namespace, process: Process | None) -> int:
         guard.dismiss()
         good = recorded and _answer(out, args, voice) and good
         if recorded and args.profile:
-            voice.say(kept_calls.words(out.pinned))
+            voice.say(kept_calls(out.pinned))
     except (UserError, OSError) as error:
         voice.say(out.named(str(error)))
         good = False
@@ -125,6 +127,26 @@ def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
         voice.say(explained)
     voice.say(f"run: {out.path}" + (", page: report.html in it" if answered else ""))
     return answered or python is None
+
+
+EVENTS = "events/core.jsonl"
+COUNTS = re.compile(
+    rb'\{"ev":"calls","t_ns":\d+,"count":(\d+),"lost":(\d+),"left_out":(\d+),'
+)
+
+
+def kept_calls(folder: Path) -> str:
+    """What was kept and what not, in a run's events."""
+    kept = lost = left = 0
+    with (folder / EVENTS).open("rb") as file:
+        for line in file:
+            if found := COUNTS.match(line):
+                count, missed, other = map(int, found.groups())
+                kept, lost, left = kept + count, lost + missed, left + other
+    return (
+        f"profile: {many(kept, 'call')} kept, {lost} lost, {left} of kinds that a"
+        " replay does not make"
+    )
 
 
 def hidden(guard: Guard) -> Path:

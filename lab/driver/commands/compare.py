@@ -21,7 +21,7 @@ from driver.machines import PREPARING, Needs, prepare
 from driver.planned import Planned
 from driver.progress import Countdown, Progress, Stage, StageLog
 from driver.project import answer
-from driver.recording import Recording
+from driver.recorded import Recording
 from driver.settings import Settings
 from machine import accel, qemu, recipe
 from writestall_base import files, plans

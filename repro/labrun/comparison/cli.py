@@ -11,10 +11,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from labrun.comparison import matrix, plan, recorded, severity
+from labrun.comparison import matrix, plan, severity
 from labrun.comparison.axes import Kernel
+from labrun.comparison.of_command import OLDEST_KERNEL
 from labrun.comparison.plan import Wanted
-from labrun.scenario import reading
+from labrun.scenario import disk_series, reading, replayed
+from writestall_base import designs
 from writestall_base.command_line import Parser, whole
 from writestall_base.errors import EXIT_COMPLETE, UserError
 from writestall_base.objectives import parse_factor, parse_objective
@@ -129,11 +131,40 @@ def _rules(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if getattr(options, name)}
 
 
+def recorded_disk(series: Path, device: str | None, run: str) -> dict[str, Any]:
+    """The profile's table of a disk of a series, of `export --to disk`.
+
+    `run` is the recording; a command that repeats the comparison names it, and the
+    device where one was chosen. Raises UserError.
+    """
+    made = disk_series.rules(series, device)
+    slug = re.sub("[^a-z0-9]+", "-", made[0].lower()).strip("-")
+    table = {
+        "name": f"recorded-{slug}",
+        "purpose": f"as slow as {made[0]} was, at the same times",
+        "provenance": f"recorded in {run}",
+        "inject": replayed.as_read({}, made)["inject"],
+        "run": run,
+    }
+    return table | ({"device": device} if device else {})
+
+
+def recorded_calls(command: str, prepare: str) -> dict[str, Any]:
+    """The table of a scenario whose workload is a command that makes recorded calls."""
+    work = {"kind": "command", "name": "application", "command": command}
+    return {
+        "name": designs.RECORDED_CALLS,
+        "purpose": "the calls of the recording, made again at their times",
+        "kernel": {"min": OLDEST_KERNEL},
+        "workload": [work | {"prepare": prepare}],
+    }
+
+
 def _disk(options: argparse.Namespace) -> dict[str, Any]:
     """The table of the profile, or of the recorded disk. Raises UserError."""
     if options.series:
         file, run = options.series
-        return recorded.profile(Path(file), options.from_device, run)
+        return recorded_disk(Path(file), options.from_device, run)
     if options.from_device:
         raise UserError("--from-device needs --from")
     return matrix.profile(options.profile)[1]
@@ -142,7 +173,7 @@ def _disk(options: argparse.Namespace) -> dict[str, Any]:
 def _work(options: argparse.Namespace) -> dict[str, Any]:
     """The table of the workload's scenario, or of the recorded calls."""
     if options.calls:
-        return recorded.calls(*options.calls)
+        return recorded_calls(*options.calls)
     return reading.load(reading.find(options.workload))[1]
 
 
