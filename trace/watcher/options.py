@@ -25,37 +25,20 @@ DEFAULTS = SELECTION | {
     "dumps_a_day": 5,
     "dump_mib": 256,
 }
-# The options by their values' names: those of how a host is traced, which a replay has
-# behind it, and those that it takes.
-LIVE = {
-    "pid": "--pid",
-    "comm": "--comm",
-    "path": "--path",
-    "device": "--device",
-    "stall_ns": "--stall",
-    "floor_ns": "--floor",
-    "engine": "--engine",
-    "module": "--module",
-    "dump_dir": "--dump-dir",
-    "dump_stall": "--dump-stall",
-    "dump_pressure": "--dump-pressure",
-    "dumps_a_day": "--dumps-a-day",
-    "dump_mib": "--dump-mib",
-}
-TOLD = {
-    "listen": "--listen",
-    "textfile": "--textfile",
-    "json": "--json",
-    "tree": "--tree",
-    "keep_ns": "--keep",
-    "most_events": "--most-events",
-    "replay": "--replay",
-    "unpack_mib": "--unpack-mib",
-}
+# The names of options' values: of how a host is traced, which a replay has behind it,
+# and of those that it takes.
+LIVE = (
+    *("pid", "comm", "path", "device", "stall_ns", "floor_ns", "engine", "module"),
+    *("dump_dir", "dump_stall", "dump_pressure", "dumps_a_day", "dump_mib"),
+)
+TOLD = (
+    *("listen", "textfile", "json", "tree", "keep_ns", "most_events"),
+    *("replay", "unpack_mib"),
+)
 # The options that leave others nothing to do.
 ALONE = (
-    ("dump", LIVE | TOLD, "--dump asks a watch that runs already: leave out"),
-    ("replay", LIVE | {"run_dir": "--run-dir"}, "--replay traces nothing: leave out"),
+    ("dump", (*LIVE, *TOLD), "--dump asks a watch that runs already: leave out"),
+    ("replay", (*LIVE, "run_dir"), "--replay traces nothing: leave out"),
 )
 
 
@@ -114,9 +97,14 @@ def _add_trap(parser: argparse.ArgumentParser) -> None:
 def check_together(args: argparse.Namespace) -> None:
     """Refuse options that would be given in vain; none has its default yet."""
     for name, others, why in ALONE:
-        given = [option for other, option in others.items() if _is_given(args, other)]
+        given = [_option(other) for other in others if _is_given(args, other)]
         if given and _is_given(args, name):
             raise UserError(f"{why} {', '.join(given)}")
+
+
+def _option(name: str) -> str:
+    """stall_ns is --stall."""
+    return f"--{name.removesuffix('_ns').replace('_', '-')}"
 
 
 def _is_given(args: argparse.Namespace, name: str) -> bool:
