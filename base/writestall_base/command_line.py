@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -78,6 +78,16 @@ def whole(low: int = 1, high: int = MOST) -> Callable[[str], int]:
         return int(text)
 
     return parse
+
+
+def words(given: Mapping[str, object]) -> list[str]:
+    """Options by their names as words of a command line, those that are not None."""
+    return [
+        word
+        for name, value in given.items()
+        if value is not None
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
 
 
 def some_path(text: str) -> Path:

@@ -14,6 +14,7 @@ from driver.progress import Progress, Stage
 from driver.project import PROJECT, tool
 from driver.settings import Settings
 from machine.commands import ends_with_us
+from writestall_base.command_line import words
 
 FULL = "--full"  # the image with the tools that only measurements need
 # The stages before the first machine boots: prepare().
@@ -51,24 +52,21 @@ class Needs:
     @property
     def options(self) -> list[str]:
         """The options of vm/vm run."""
-        memory = ["--memory", f"{self.memory_mib}M"] if self.memory_mib else []
+        memory = f"{self.memory_mib}M" if self.memory_mib else None
         shares = [word for share in self.shares for word in ("--share", share)]
-        return [*self._packages, *self._jars, *memory, *shares]
+        return [*words(self._parts | {"memory": memory}), *shares]
 
     @property
     def build(self) -> list[str]:
         """The words of vm/vm build that build its layer and fetch its jars."""
         parts = ["layer"] * bool(self.packages) + ["jars"] * bool(self.jars)
-        return [*self._packages, *self._jars, *parts]
+        return [*words(self._parts), *parts]
 
     @property
-    def _packages(self) -> list[str]:
-        return ["--packages", ",".join(self.packages)] if self.packages else []
-
-    @property
-    def _jars(self) -> list[str]:
+    def _parts(self) -> dict[str, Any]:
         listed = PROJECT / "repro/apps" / f"{self.jars}.jars"
-        return ["--jars", str(listed)] if self.jars else []
+        packages = ",".join(self.packages) or None
+        return {"packages": packages, "jars": listed if self.jars else None}
 
 
 @dataclass(frozen=True)

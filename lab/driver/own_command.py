@@ -11,7 +11,7 @@ from driver import recorded, runs, settings
 from driver.machines import Needs
 from driver.runs import Request
 from machine import cli, layer
-from writestall_base.command_line import whole
+from writestall_base.command_line import whole, words
 from writestall_base.errors import UserError
 
 FILE = "command.toml"
@@ -80,14 +80,9 @@ def read(args: argparse.Namespace) -> Request:
 def _words(args: argparse.Namespace) -> tuple[str, ...]:
     """The options of repro/run, empty without a command."""
     given = {name: getattr(args, name.replace("-", "_")) for name in SCENARIO}
-    words = [
-        word
-        for name, value in given.items()
-        if value is not None
-        for word in (f"--{name}", value)
-    ]
-    if words and args.command is None:
-        raise UserError(f"{words[0]} needs --command; a scenario's file has its own")
-    if words and args.duration:
-        words += ["--duration-s", str(args.duration)]
-    return tuple(words)
+    found = words(given)
+    if found and args.command is None:
+        raise UserError(f"{found[0]} needs --command; a scenario's file has its own")
+    if found and args.duration:
+        found += words({"duration_s": args.duration})
+    return tuple(found)

@@ -22,6 +22,7 @@ from driver.progress import StageLog
 from driver.project import answer
 from driver.settings import Settings
 from writestall_base import files
+from writestall_base.command_line import words
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
 
@@ -70,25 +71,22 @@ class Request:
     @property
     def injecting(self) -> list[str]:
         """The options of repro/run that choose the injector."""
-        mode = ["--mode", self.mode] if self.mode else []
-        return ["--injector", self.injector, *mode]
+        return words({"injector": self.injector, "mode": self.mode or None})
 
     @property
     def run_arguments(self) -> list[str]:
         """The options of repro/run in the guest."""
-        common = ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
-        common += ["--engine", self.engine, *self.injecting]
-        length = ["--duration-s", str(self.duration_s)] if self.duration_s else []
-        series = self.replaying(Path(ASIDE))
-        return [*common, *length, *series, "--build", "/mnt/build"]
+        disks = {"disk": "/dev/vdb", "journal_disk": "/dev/sda"}
+        how = {"engine": self.engine, "duration_s": self.duration_s}
+        given = words(disks | how | {"build": "/mnt/build"})
+        return [*given, *self.injecting, *self.replaying(Path(ASIDE))]
 
     def replaying(self, place: Path) -> list[str]:
         """The options of repro/run that replay a disk; its series is in a folder."""
         if self.recorded is None:
             return []
-        device = self.recorded_device
-        of = ["--from-device", device] if device else []
-        return ["--from", str(place / recorded.SERIES), *of]
+        series = place / recorded.SERIES
+        return words({"from": series, "from_device": self.recorded_device})
 
 
 def arguments(

@@ -13,8 +13,7 @@ from drill.debuginfo import Debuginfo
 from drill.rounds import Command, Process, must_exist
 from launcher.cli import ENGINES
 from launcher.errors import TraceError, check_architecture
-from launcher.options import words
-from writestall_base.command_line import Parser, exit_status
+from writestall_base.command_line import Parser, exit_status, words
 from writestall_base.errors import EXIT_COMPLETE
 
 EXAMPLES = """examples:

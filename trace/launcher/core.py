@@ -12,9 +12,10 @@ from pathlib import Path
 
 from launcher import printing
 from launcher.errors import TraceError
-from launcher.options import variables, words
+from launcher.options import variables
 from launcher.plain_text import Sink
 from writestall_base import TREE
+from writestall_base.command_line import words
 
 NAME = "stalled-writes"
 BUILT = TREE / "build" / NAME

@@ -7,7 +7,6 @@ import argparse
 import os
 import re
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
@@ -50,16 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--call", metavar="C,C", help="these calls, or groups of them: docs/events.md")
     add("-v", dest="text", action="store_true", help="print text, not JSON")
     add("--output", type=Path, metavar="FILE", help="instead of stdout")
-
-
-def words(given: Mapping[str, object]) -> list[str]:
-    """Return options as words of a command line, those that are not None."""
-    return [
-        word
-        for name, value in given.items()
-        if value is not None
-        for word in (f"--{name.replace('_', '-')}", str(value))
-    ]
 
 
 def variables(options: argparse.Namespace, script: Path) -> dict[str, int | str]:

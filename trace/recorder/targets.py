@@ -15,10 +15,10 @@ from launcher import systemtap
 from launcher.core import PASSED
 from launcher.errors import TraceError
 from launcher.options import variables
-from launcher.options import words as launcher_words
 from recorder import tasks
 from recorder.engines import SCRIPT
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
+from writestall_base import command_line
 from writestall_base.errors import UserError
 from writestall_base.releases import version
 from writestall_base.units import ms
@@ -91,7 +91,7 @@ def words(options: argparse.Namespace, pid: int | None) -> list[str]:
     """The same as words of the launcher's command line; `pid` is the COMMAND's."""
     of_command = {} if pid is None else {"pid": pid, "waits": pid}
     given = vars(filters(options)) | of_command
-    return launcher_words({name: given[name] for name in PASSED})
+    return command_line.words({name: given[name] for name in PASSED})
 
 
 def chosen(options: argparse.Namespace, pid: int | None) -> list[int]:
