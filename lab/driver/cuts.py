@@ -39,7 +39,6 @@ class Drawn:
 
     @property
     def path(self) -> Path | None:
-        """The scenario's file."""
         name = f"repro/scenarios/{self.scenario}.toml"
         return PROJECT / name if self.scenario else None
 

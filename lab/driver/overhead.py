@@ -117,7 +117,6 @@ def mib(kib: int) -> str:
 
 
 def parts(data: Data) -> dict[str, str]:
-    """The parts of the document."""
     bench, soaks = data.get("bench"), data.get("soak")
     return {
         "shares": bench_part(bench) if bench else UNMEASURED,

@@ -30,7 +30,6 @@ SCENARIO = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     for name, (metavar, text) in SCENARIO.items():
         parser.add_argument(f"--{name}", metavar=metavar, help=text)
     add = parser.add_argument

@@ -29,7 +29,6 @@ Analyse = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the run, and which of its disks."""
     add = parser.add_argument
     run = "delay as the disk of this run did (docs/replay.md), not as the scenario does"
     add("--from", dest="recorded", metavar="RUN", type=Path, help=run)

@@ -35,7 +35,6 @@ class Settings:
 
     @property
     def accel_options(self) -> list[str]:
-        """The accelerator as an option of vm/vm."""
         return ["--accel", self.accel] if self.accel else []
 
     def measuring(self, name: str = COUNTING) -> Settings:

@@ -26,7 +26,6 @@ BESIDE = ("base-files", "coreutils", "dash")
 
 
 def tree() -> Path:
-    """The tree with all of them."""
     include = ",".join((*BESIDE, *WHY))
 
     def build(part: Path) -> None:

@@ -32,7 +32,6 @@ class Functions:
 
     @property
     def held_bytes(self) -> int:
-        """The memory that it takes."""
         return self.functions.held_bytes
 
     def address(self, offset: int) -> int:

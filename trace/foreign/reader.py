@@ -70,7 +70,6 @@ class Reader:
         raise self._broken("it was answered wrongly")
 
     def close(self) -> None:
-        """End the child."""
         if self._socket:
             self._socket.close()
             self._socket = None

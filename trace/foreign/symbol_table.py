@@ -42,7 +42,6 @@ class Table:
 
     @property
     def held_bytes(self) -> int:
-        """The memory that it takes."""
         return 24 * len(self) + len(self._names)
 
     def add(self, start: int, size: int, name: bytes) -> None:

@@ -63,7 +63,6 @@ def check(options: argparse.Namespace) -> None:
 
 
 def command(options: argparse.Namespace) -> list[str]:
-    """Return the program's command line."""
     variables(options, TREE / f"stap/{options.script}.stp")  # it has the same options
     given = {name: getattr(options, name) for name in PASSED}
     return [str(program(options.program)), *words(given), options.script]

@@ -93,7 +93,6 @@ def check(options: argparse.Namespace) -> None:
 
 
 def parameters(options: argparse.Namespace) -> list[str]:
-    """Return the module's parameters."""
     given = variables(options, FOLDER / f"{options.script}.stp")
     # the kernel splits them at blanks (kernel/params.c, next_arg())
     return [

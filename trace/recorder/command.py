@@ -50,7 +50,6 @@ class Command:
             self._writer = -1
 
     def ended(self) -> bool:
-        """Whether it has ended."""
         if self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:

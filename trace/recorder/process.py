@@ -21,7 +21,6 @@ class Process:
         self.pid, self._pidfd = pid, pidfd
 
     def ended(self) -> bool:
-        """Whether it has."""
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         return bool(poll.poll(0))

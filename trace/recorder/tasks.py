@@ -70,7 +70,6 @@ class BuildIds:
                 self.found[path] = self._read(process, path, row)
 
     def close(self) -> None:
-        """End the reader."""
         self._reader.close()
 
     def _read(self, process: Process, path: str, row: Mapping) -> str | None:

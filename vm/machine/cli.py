@@ -60,7 +60,6 @@ def share(text: str) -> qemu.Share:
 
 
 def folder(text: str) -> Path:
-    """An existing folder."""
     path = Path(text).absolute()
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"{path} is not a folder")
@@ -75,7 +74,6 @@ def _parser(name: str, description: str, **more: Any) -> Parser:
 
 
 def add_image(parser: argparse.ArgumentParser) -> None:
-    """Add the kernel and the image."""
     add = parser.add_argument
     add("-k", "--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
     add("--full", action="store_true", help="the full image, with every tool")
@@ -91,7 +89,6 @@ class _Choose(argparse.Action):
 
 
 def add_arch(parser: argparse.ArgumentParser) -> None:
-    """Add the architecture of the guest."""
     names = tuple(architectures.ARCHITECTURES)
     what = f"{' or '.join(names)}; another than the host's is emulated (the host's)"
     parser.add_argument(
@@ -100,14 +97,12 @@ def add_arch(parser: argparse.ArgumentParser) -> None:
 
 
 def add_accel(parser: argparse.ArgumentParser) -> None:
-    """Add the accelerator."""
     names = ", ".join(qemu.ACCEL)
     what = f"{names}; icount helps on a busy host (kvm where it works, else tcg)"
     parser.add_argument("--accel", metavar="NAME", choices=qemu.ACCEL, help=what)
 
 
 def add_packages(parser: argparse.ArgumentParser) -> None:
-    """Add the packages, and the jars."""
     what = "Debian packages that the machine has besides the image's"
     add = parser.add_argument
     add("--packages", metavar="A,B", type=layer.words, default=(), help=what)

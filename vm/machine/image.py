@@ -122,12 +122,10 @@ def rooted(
 
 
 def tools_key(recipe: Recipe) -> str:
-    """The key of tools()."""
     return cache.digest(recipe.qemu_suite, recipe.arch.qemu_packages)
 
 
 def built_tools(recipe: Recipe) -> bool:
-    """Whether tools() was built."""
     return cache.place("qemu", tools_key(recipe)).exists()
 
 
@@ -173,7 +171,6 @@ def _tree_key(recipe: Recipe) -> str:
 
 
 def built_tree(recipe: Recipe) -> bool:
-    """Whether tree() was built."""
     return cache.place("tree", _tree_key(recipe)).exists()
 
 

@@ -59,7 +59,6 @@ def listed(path: Path) -> tuple[Jar, ...]:
 
 
 def option(text: str) -> Path:
-    """A list that exists."""
     path = Path(text).absolute()
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"{path} is not a list of jars")

@@ -11,7 +11,6 @@ from machine.own import building
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     what = f"the one that finds {building.KCSAN.checks}"
     parser.add_argument("--kcsan", action="store_true", help=what)
 

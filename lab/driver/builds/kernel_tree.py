@@ -11,7 +11,6 @@ from machine.own import building
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the tree."""
     what = "the source of a Linux kernel; a .config that it has is kept"
     parser.add_argument("tree", metavar="TREE", type=Path, help=what)
 

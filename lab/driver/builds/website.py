@@ -16,7 +16,6 @@ FOLDERS = ("base", "docs", "analysis")  # of what it imports
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder."""
     what = "folder of the site, new or made by this command (out/site)"
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help=what)
 

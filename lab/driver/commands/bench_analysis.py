@@ -13,7 +13,6 @@ from writestall_base.command_line import whole
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the sizes."""
     sizes = "numbers of events (10^4 to 10^7)"
     parser.add_argument("sizes", nargs="*", type=whole(), metavar="N", help=sizes)
 

@@ -73,7 +73,6 @@ def quantile(values: Sequence[int], share: float) -> int:
 
 
 def errors(arms: Iterable[dict[str, Any]]) -> list[Error]:
-    """One for each arm with a delay."""
     arms = list(arms)
     nothing = {
         arm["injector"]: quantile(arm["latencies_ns"], 0.5)
@@ -201,7 +200,6 @@ def page(result: dict[str, Any], machine: dict[str, Any]) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("--rounds", type=whole(), default=5, metavar="N", help="of each arm (5)")
     settings.arguments(parser)

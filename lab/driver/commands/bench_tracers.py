@@ -14,7 +14,6 @@ STAGE = Stage("bench-tracers", "the last lines above name the tracer it was at")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("--rounds", type=whole(), default=5, metavar="N", help="of each tracer (5)")
     what = parser.add_mutually_exclusive_group()

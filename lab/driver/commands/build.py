@@ -10,7 +10,6 @@ from machine import cli, recipe
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("-k", "--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
     cli.add_arch(parser)

@@ -126,7 +126,6 @@ class Request:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     add = parser.add_argument
     for name, (_, metavar, text) in PLANNED.items():
         add(f"--{name}", metavar=metavar, help=text)

@@ -148,7 +148,6 @@ def table(found: Iterable[Data]) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     add = parser.add_argument
     fs = "file systems or options of repro/matrix.toml (all that have a disk)"
     add("--fs", default="", metavar="A,B", help=fs)

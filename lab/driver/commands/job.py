@@ -15,7 +15,6 @@ ROUND, CUTS = "round", "cuts"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     add = parser.add_argument
     add("what", choices=(ROUND, CUTS), help="a round's runs, or a cut of each option")
     add("number", metavar="N", type=whole(), help="which of them, from 1")

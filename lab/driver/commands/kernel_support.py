@@ -58,7 +58,6 @@ def own_names(rows: Iterable[Row]) -> list[str]:
 
 
 def name_of(named: re.Match[str]) -> str:
-    """The test's name."""
     found = named.groupdict()
     return str(found["test"] or found["alone"])
 
@@ -102,7 +101,6 @@ def own_table(rows: Iterable[Row]) -> str:
 
 
 def scripts() -> list[str]:
-    """Every script."""
     return sorted(path.stem for path in PROJECT.glob("stap/*.stp"))
 
 
@@ -130,7 +128,6 @@ def key(row: Row) -> tuple[str, ...]:
 
 
 def column(row: Row) -> Column:
-    """The column of a row."""
     return row["kernel"], row.get("configuration", "")
 
 
@@ -183,7 +180,6 @@ def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
 
 
 def tests(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
-    """Head and lines of the table of tests."""
     kernels = columns(rows)
     words = {True: "passed", False: "**failed**", None: ""}
     there = {(row["test"], column(row)): row for row in rows if "test" in row}
@@ -200,7 +196,6 @@ def _item(text: str) -> str:
 
 
 def parts(data: dict[str, Any]) -> dict[str, str]:
-    """The parts of the document."""
     rows = data.get("rows", [])
     head, lines, refusals = matrix(rows)
     said = "".join(_item(f"{i}. `{line}`") for i, line in enumerate(refusals, 1))
@@ -228,7 +223,6 @@ def plain() -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder of results."""
     what = "results of writestall test --junit DIR"
     add = parser.add_argument
     add("folder", metavar="DIR", type=Path, help=what)

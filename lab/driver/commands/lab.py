@@ -38,7 +38,6 @@ STAGES = (
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run."""
     runs.arguments(parser, DEFAULT, ENGINES)
     own_command.arguments(parser)
     what = "explain only these calls, or groups of them: docs/events.md lists both"

@@ -21,7 +21,6 @@ IMPORTED = ":".join(str(PROJECT / name) for name in ("base", "analysis"))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what is rendered."""
     text = f"what to render: {', '.join(NAMES)} (all)"
     parser.add_argument("names", nargs="*", metavar="NAME", help=text)
     parser.add_argument("--check", action="store_true", help="write nothing")

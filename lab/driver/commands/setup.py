@@ -93,7 +93,6 @@ class _NoInstall(argparse.Action):
 
 
 def add_no_install(parser: argparse.ArgumentParser) -> None:
-    """Add --no-install."""
     what = f"install no package; name those that are missing (or {INSTALL}=no)"
     parser.add_argument("--no-install", action=_NoInstall, nargs=0, help=what)
 
@@ -155,7 +154,6 @@ def writestall(python: Path, *arguments: str) -> list[str]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     what = "also what the tests need"
     parser.add_argument("--tests", action="store_true", help=what)
     add_no_install(parser)

@@ -14,7 +14,6 @@ STAGE = Stage("soak-tracers", "the last line above says what was lost, or grew")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     number = parser.add_argument
     settings.add_engine(parser, ENGINES)
     number("--stalls", type=whole(), default=100_000, metavar="N", help="(100000)")

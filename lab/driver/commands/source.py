@@ -99,7 +99,6 @@ def _end(lines: list[str], at: int) -> int | None:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.add_argument("function", metavar="FUNCTION", help="such as vfs_write")
     of_kernel = "a kernel of vm/kernels.toml, like 7.2, or a kernel tree"
     parser.add_argument("--kernel", metavar="KERNEL", help=of_kernel)

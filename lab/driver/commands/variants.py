@@ -34,7 +34,6 @@ def _rounds(text: str) -> int:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run, and how often each is run."""
     runs.arguments(parser, "gc-log", ENGINES)
     what = "of each variant; several give intervals (1)"
     parser.add_argument("--rounds", type=_rounds, default=1, metavar="N", help=what)

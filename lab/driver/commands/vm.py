@@ -14,7 +14,6 @@ from machine import cli, recipe
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the machine."""
     cli.add_image(parser)
     cli.add_machine(parser)
     built = "compile what `writestall lab` needs, unless it did, for /mnt/build"

@@ -69,7 +69,6 @@ def a_version(text: str) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder and the version."""
     add = parser.add_argument
     where = "folder for the packages (out/deb)"
     add("-o", "--output", type=Path, default=OUT / "deb", metavar="DIR", help=where)

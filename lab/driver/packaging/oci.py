@@ -19,7 +19,6 @@ DAEMONSET = RECIPES / "oci/daemonset.yaml"
 
 
 def name(version: str) -> str:
-    """The archive's name."""
     return f"writestall-{version}.oci.tar"
 
 
@@ -59,7 +58,6 @@ def daemonset(archive: Path, version: str) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder."""
     where = "folder for the image (out/oci)"
     parser.add_argument(
         "-o", "--output", type=Path, default=OUT / "oci", metavar="DIR", help=where

@@ -120,7 +120,6 @@ def _secret_key(text: str) -> Path:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder and the key."""
     where = "new or empty folder for the artefacts (out/release)"
     parser.add_argument(
         "-o", "--output", type=Path, default=OUT / "release", metavar="DIR", help=where

@@ -31,7 +31,6 @@ OF_WORKLOAD: dict[str, tuple[str, Callable[[str], Any], str, str]] = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a scenario without a file."""
     add = parser.add_argument_group("a command instead of a SCENARIO").add_argument
     what = "shell command; writes in its working folder meet the slow disk"
     add("--command", metavar="CMD", help=what)

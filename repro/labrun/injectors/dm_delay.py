@@ -81,7 +81,6 @@ class Slow:
 
     @property
     def path(self) -> str:
-        """The path of its node."""
         return f"{FOLDER}/{self.name}"
 
     def table(self, armed: bool) -> str:
@@ -152,7 +151,6 @@ class DmDelay(WholeDisk):
         return list(made.values())
 
     def rules(self) -> list[dict[str, str | int]]:
-        """Return the manifest's entry of each rule."""
         return [
             translated(rule, self.disks.named(rule.disk).name)
             for rule in self.scenario.inject

@@ -192,7 +192,6 @@ def _command(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run the command line; return the exit status."""
     return _parser().carry_out(_command)
 
 

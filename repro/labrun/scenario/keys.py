@@ -164,12 +164,10 @@ AnyWorkload = Scheduled | Command
 
 
 def sleep_key(help: str, default_us: int) -> Any:
-    """Return the key of a threshold of the tracers."""
     return key(help, default_us, unit="us", minimum=1, maximum=60_000_000)
 
 
 def ms_key(help: str, *default: None) -> Any:
-    """Return the key of a length in ms."""
     return key(help, *default, unit="ms", minimum=0, maximum=3_600_000)
 
 

@@ -26,34 +26,28 @@ COMMAND_CHARACTERS = 4_000
 
 
 def kind_key(program: str) -> Any:
-    """Return the key that selects the kind."""
     return key("program that writes", program, choices=(program,))
 
 
 def name_key() -> Any:
-    """Return the key of a workload's name."""
     return key("name of the file and of the logs", pattern=NAME, pattern_help=NAME_HELP)
 
 
 def cgroup_key() -> Any:
-    """Return the key of a workload's cgroup."""
     return key(
         "name of the cgroup that it runs in", None, pattern=NAME, pattern_help=NAME_HELP
     )
 
 
 def bytes_key() -> Any:
-    """Return the key of the size of a write."""
     return key("size of a write", unit="bytes", minimum=1, maximum=16 << 20)
 
 
 def interval_key(help: str, *default: int) -> Any:
-    """Return a key for the interval of a schedule."""
     return key(help, *default, unit="us", minimum=10, maximum=HOUR_US)
 
 
 def slow_key(help: str) -> Any:
-    """Return the key of the threshold of the slow log."""
     return key(help, 50_000, unit="us", minimum=0, maximum=HOUR_US)
 
 
@@ -99,7 +93,6 @@ class Broker:
 
 
 def shell_key(help: str, *default: str | None) -> Any:
-    """Return the key of a shell command."""
     return key(help, *default, characters=COMMAND_CHARACTERS)
 
 
@@ -108,7 +101,6 @@ GIVEN = ("LAB", "OUT", "DURATION_S", "LOAD_PERCENT", "TREE", "PROGRAMS", "ARMED_
 
 
 def environment_key(help: str) -> Any:
-    """Return the key of variables for commands."""
     name, name_help = r"[A-Z][A-Z0-9_]*", "a variable's name like GC_LOG"
     return key(help, dict, pattern=name, pattern_help=name_help)
 

@@ -49,7 +49,6 @@ def key(help: str, default: Any = REQUIRED, **limits: Any) -> Any:
 
 
 def key_of(field: dataclasses.Field[Any]) -> Key:
-    """Return the limits of a record's field."""
     found: Key = field.metadata["key"]
     return found
 
