@@ -12,9 +12,9 @@ from typing import Any
 
 from labrun.scenario import reading, rule, schema
 from labrun.scenario.keys import FileSystem
-from labrun.scenario.kinds import NAME, NAME_HELP
+from labrun.scenario.kinds import named_key
 from labrun.scenario.rule import Inject
-from labrun.scenario.schema import key
+from labrun.scenario.schema import key, number_key
 from writestall_base import TREE
 from writestall_base.errors import UserError
 
@@ -27,9 +27,7 @@ DEFAULT_PROFILE = "dying-hdd"
 class Profile:
     """A disk: its delays, for all submitters, and how they were found."""
 
-    name: str = key(
-        "the file's name without .toml", pattern=NAME, pattern_help=NAME_HELP
-    )
+    name: str = named_key("the file's name without .toml")
     purpose: str = key("one sentence: what the disk does")
     provenance: str = key("recorded where and how, or what the model rests on")
     inject: tuple[Inject, ...] = key("rules, first match wins", minimum=1, maximum=16)
@@ -39,15 +37,11 @@ class Profile:
 class Option:
     """A file system with its options: a row of a comparison."""
 
-    name: str = key("name of the option", pattern=NAME, pattern_help=NAME_HELP)
+    name: str = named_key("name of the option")
     what: str = key("one line: what is different")
     filesystem: FileSystem = key("what the disk carries")
-    period_s: int = key(
-        "how often it commits by itself; 0: never",
-        0,
-        unit="s",
-        minimum=0,
-        maximum=86_400,
+    period_s: int = number_key(
+        "how often it commits by itself; 0: never", (0, 86_400), 0, "s"
     )
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from labrun.scenario.kinds import (
-    NAME,
-    NAME_HELP,
     Broker,
     Command,
     Fio,
@@ -21,10 +19,11 @@ from labrun.scenario.kinds import (
     interval_key,
     kind_key,
     name_key,
+    named_key,
     slow_key,
 )
-from labrun.scenario.rule import INJECTORS, VERSION, VERSION_HELP, Inject
-from labrun.scenario.schema import key
+from labrun.scenario.rule import INJECTORS, Inject, version_key
+from labrun.scenario.schema import key, number_key
 from writestall_base.releases import version
 from writestall_base.wait_classes import WAIT_CLASSES
 
@@ -37,10 +36,8 @@ QUEUE = r"[a-z_]+"
 class KernelRange:
     """Kernels on which the stall is expected."""
 
-    min: str = key("oldest release", pattern=VERSION, pattern_help=VERSION_HELP)
-    max: str | None = key(
-        "newest release", None, pattern=VERSION, pattern_help=VERSION_HELP
-    )
+    min: str = version_key("oldest release")
+    max: str | None = version_key("newest release", None)
 
     def excludes(self, release: str) -> str:
         """Why the stall is not expected on a kernel of that release; or nothing."""
@@ -66,12 +63,11 @@ class FileSystem:
     loop: bool = key(
         "on a loop device over the disk, whose queue is the one of [queue]", False
     )
-    aged_percent: int = key(
+    aged_percent: int = number_key(
         "age it first: files come and go at so much of its space; 0: new",
+        (0, 90),
         0,
-        unit="%",
-        minimum=0,
-        maximum=90,
+        "%",
     )
 
 
@@ -88,28 +84,23 @@ class Machine:
         pattern=PACKAGE,
         pattern_help="a package's name like etcd-server",
     )
-    jars: str | None = key(
+    jars: str | None = named_key(
         "a list of Maven artefacts, repro/apps/NAME.jars; the lab fetches them, and"
         " shows them to its VM at /mnt/jars",
         None,
-        pattern=NAME,
-        pattern_help=NAME_HELP,
     )
-    memory_mib: int = key(
-        "memory of the lab's VM", 2048, unit="MiB", minimum=512, maximum=1 << 20
-    )
+    memory_mib: int = number_key("memory of the lab's VM", (512, 1 << 20), 2048, "MiB")
 
 
 @dataclass(frozen=True)
 class Memory:
     """The limit on the writers' memory."""
 
-    limit_bytes: int = key(
+    limit_bytes: int = number_key(
         "of all writers together; the rest is swapped to the scratch disk, which"
         " carries nothing else",
+        (1 << 22, 1 << 40),
         unit="bytes",
-        minimum=1 << 22,
-        maximum=1 << 40,
     )
 
 
@@ -117,20 +108,17 @@ class Memory:
 class Cgroup:
     """A cgroup of version 2 that workloads run in."""
 
-    name: str = key(
-        "name, which workloads have as `cgroup`", pattern=NAME, pattern_help=NAME_HELP
-    )
+    name: str = named_key("name, which workloads have as `cgroup`")
     io_max: dict[str, str | int] = key(
         "its limits on the scratch disk, bytes or operations per second",
         dict,
         pattern="[rw](bps|iops)",
         pattern_help="rbps, wbps, riops or wiops",
     )
-    io_weight: int | None = key(
+    io_weight: int | None = number_key(
         "its share of a busy disk, as blk-iocost deals it out; 100 where not given",
+        (1, 10_000),
         None,
-        minimum=1,
-        maximum=10_000,
     )
 
 
@@ -143,17 +131,16 @@ class Workload:
     cgroup: str | None = cgroup_key()
     write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended writes of one thread")
-    writers: int = key("threads", 1, minimum=1, maximum=1024)
+    writers: int = number_key("threads", (1, 1024), 1)
     shared_file: bool = key("all threads write one file", False)
-    region_bytes: int = key(
+    region_bytes: int = number_key(
         "overwrite at random inside a region of this size; 0: append",
+        (0, 1 << 40),
         0,
-        unit="bytes",
-        minimum=0,
-        maximum=1 << 40,
+        "bytes",
     )
-    fsync_every: int = key(
-        "fsync after every Nth write; 0: never", 0, minimum=0, maximum=2**31 - 1
+    fsync_every: int = number_key(
+        "fsync after every Nth write; 0: never", (0, 2**31 - 1), 0
     )
     slow_us: int = slow_key("calls of at least this length go to the slow log")
 
@@ -188,15 +175,10 @@ class Expect:
     chain: tuple[str, ...] = key(
         "classes that must follow each other in a chain", choices=WAIT_CLASSES
     )
-    stalled_writes_min: int = key(
-        "least number of stalled writes", minimum=0, maximum=10**9
-    )
+    stalled_writes_min: int = number_key("least number of stalled writes", (0, 10**9))
     stall_ms_min: int = ms_key("least length of each of them")
-    stalled_writes_max: int | None = key(
-        "greatest number of stalled writes, of any length",
-        None,
-        minimum=0,
-        maximum=10**9,
+    stalled_writes_max: int | None = number_key(
+        "greatest number of stalled writes, of any length", (0, 10**9), None
     )
     unheld_chain: tuple[str, ...] = key(
         "`chain` for injectors that hold no task: dm-delay, scsi_debug",
@@ -208,19 +190,12 @@ class Expect:
     logging_ms_max: int | None = ms_key(
         "greatest time that a pause spends on logging its line", None
     )
-    threads_stopped: int | None = key(
-        "least number of threads stopped in the longest pause",
-        None,
-        minimum=0,
-        maximum=1024,
+    threads_stopped: int | None = number_key(
+        "least number of threads stopped in the longest pause", (0, 1024), None
     )
     request_ms_min: int | None = ms_key("least length of the slowest request", None)
-    writes_p999_below_us: int | None = key(
-        "99.9 % of the calls take less than this",
-        None,
-        unit="us",
-        minimum=1,
-        maximum=3_600_000_000,
+    writes_p999_below_us: int | None = number_key(
+        "99.9 % of the calls take less than this", (1, 3_600_000_000), None, "us"
     )
 
 
@@ -228,11 +203,7 @@ class Expect:
 class Variant:
     """The scenario with one change, such as a remedy."""
 
-    name: str = key(
-        "name after the scenario's name and a colon",
-        pattern=NAME,
-        pattern_help=NAME_HELP,
-    )
+    name: str = named_key("name after the scenario's name and a colon")
     purpose: str = key("one sentence: what is different")
     expect: Expect = key("what the run must show instead")
     filesystem: FileSystem | None = key("file system instead of the scenario's", None)
@@ -248,11 +219,9 @@ class Variant:
 class Scenario:
     """A named, repeatable stall."""
 
-    name: str = key(
-        "the file's name without .toml", pattern=NAME, pattern_help=NAME_HELP
-    )
+    name: str = named_key("the file's name without .toml")
     purpose: str = key("one sentence: what stalls, and why")
-    duration_s: int = key("length of the workload", unit="s", minimum=1, maximum=86_400)
+    duration_s: int = number_key("length of the workload", (1, 86_400), unit="s")
     kernel: KernelRange = key("kernels it is known on")
     filesystem: FileSystem = key("the file system on the disk")
     workload: tuple[AnyWorkload, ...] = key(
@@ -283,7 +252,7 @@ class Scenario:
     memory: Memory | None = key("a limit on the writers' memory", None)
     cgroup: tuple[Cgroup, ...] = key("cgroups that workloads run in", (), maximum=16)
     trace: Trace = key("what the tracers print", Trace)
-    seed: int = key("seed of all random numbers", 1, minimum=0, maximum=2**63 - 1)
+    seed: int = number_key("seed of all random numbers", (0, 2**63 - 1), 1)
     variant: tuple[Variant, ...] = key(
         "what the scenario is compared with", (), maximum=16
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun.scenario.schema import key
+from labrun.scenario.schema import key, number_key
 from writestall_base import TREE
 
 FIO_JOBS = TREE / "repro/fio"
@@ -29,14 +29,17 @@ def kind_key(program: str) -> Any:
     return key("program that writes", program, choices=(program,))
 
 
+def named_key(help: str, *default: None) -> Any:
+    """Return the key of a name."""
+    return key(help, *default, pattern=NAME, pattern_help=NAME_HELP)
+
+
 def name_key() -> Any:
-    return key("name of the file and of the logs", pattern=NAME, pattern_help=NAME_HELP)
+    return named_key("name of the file and of the logs")
 
 
 def cgroup_key() -> Any:
-    return key(
-        "name of the cgroup that it runs in", None, pattern=NAME, pattern_help=NAME_HELP
-    )
+    return named_key("name of the cgroup that it runs in", None)
 
 
 def bytes_key() -> Any:
@@ -60,13 +63,11 @@ class Safepoint:
     cgroup: str | None = cgroup_key()
     write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended stops of all threads")
-    threads: int = key("threads that work and are stopped", 8, minimum=1, maximum=1024)
+    threads: int = number_key("threads that work and are stopped", (1, 1024), 8)
     unit_interval_us: int = interval_key(
         "time between two intended units of work of one thread", 10_000
     )
-    unit_us: int = key(
-        "CPU time of a unit of work", 100, unit="us", minimum=1, maximum=HOUR_US
-    )
+    unit_us: int = number_key("CPU time of a unit of work", (1, HOUR_US), 100, "us")
     asynchronous: bool = key("a separate thread writes the log", False)
     on_tmpfs: bool = key("the log is on a tmpfs, not on the scratch disk", False)
     slow_us: int = slow_key(
@@ -83,10 +84,8 @@ class Broker:
     cgroup: str | None = cgroup_key()
     write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended requests")
-    partitions: int = key(
-        "logs, each with a lock of its own", 4, minimum=1, maximum=1024
-    )
-    threads: int = key("threads that serve requests", 8, minimum=1, maximum=1024)
+    partitions: int = number_key("logs, each with a lock of its own", (1, 1024), 4)
+    threads: int = number_key("threads that serve requests", (1, 1024), 8)
     slow_us: int = slow_key(
         "requests and calls of at least this length go to the slow log"
     )
@@ -121,19 +120,14 @@ class Command:
         " is delayed or traced",
         None,
     )
-    ready_port: int | None = key(
+    ready_port: int | None = number_key(
         "it is ready once this TCP port of localhost accepts; started as early",
+        (1, 65_535),
         None,
-        minimum=1,
-        maximum=65_535,
     )
     stop: str | None = shell_key("shell command that ends it, instead of SIGTERM", None)
-    load_percent: int = key(
-        "share of its load to ask for, `LOAD_PERCENT`",
-        100,
-        unit="%",
-        minimum=1,
-        maximum=10_000,
+    load_percent: int = number_key(
+        "share of its load to ask for, `LOAD_PERCENT`", (1, 10_000), 100, "%"
     )
     environment: dict[str, str | int] = environment_key("more variables for it")
 
@@ -150,9 +144,7 @@ class Fio:
     kind: str = kind_key("fio")
     name: str = name_key()
     cgroup: str | None = cgroup_key()
-    job: str = key(
-        "a job file of repro/fio, without .fio", pattern=NAME, pattern_help=NAME_HELP
-    )
+    job: str = named_key("a job file of repro/fio, without .fio")
     write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended writes of one process")
     slow_us: int = slow_key("calls of at least this length go to the slow log")

@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from labrun.scenario import delays
-from labrun.scenario.schema import key
+from labrun.scenario.schema import key, number_key
 from writestall_base.errors import UserError
 
 INJECTORS = BIODELAY, DM_DELAY, SCSI_DEBUG = "biodelay", "dm-delay", "scsi_debug"
@@ -26,13 +27,16 @@ VERSION = r"\d{1,2}\.\d{1,3}"
 VERSION_HELP = "a kernel release like 6.12"
 
 
+def version_key(help: str, *default: None) -> Any:
+    """Return the key of a kernel's release."""
+    return key(help, *default, pattern=VERSION, pattern_help=VERSION_HELP)
+
+
 @dataclass(frozen=True)
 class Inject:
     """A rule: which bios are delayed, how, and for how long."""
 
-    delay_us: int | None = key(
-        "delay of a bio", None, unit="us", minimum=1, maximum=30_000_000
-    )
+    delay_us: int | None = number_key("delay of a bio", (1, 30_000_000), None, "us")
     delay: str | None = key(
         "distribution instead: a formula of repro/delay-table, `lognormal 8ms 0.8`, or "
         "biodelay's own syntax, in ns",
@@ -48,12 +52,11 @@ class Inject:
         pattern=SEGMENT,
         pattern_help="MS PPB:NS PPB:NS ..., or MS alone",
     )
-    dm_delay_ms: int | None = key(
+    dm_delay_ms: int | None = number_key(
         "delay of the whole disk with dm-delay, instead of the keys for delays",
+        (1, 30_000),
         None,
-        unit="ms",
-        minimum=1,
-        maximum=30_000,
+        "ms",
     )
     scsi_debug_ms: int | None = key(
         "delay with scsi_debug, instead of the keys for delays except lanes",
@@ -85,49 +88,25 @@ class Inject:
         "the bio has none of these flags", (), choices=FLAGS
     )
     mode: str = key("how the bio is delayed", "sleep", choices=MODES)
-    spin_before: str | None = key(
-        "older kernels, on which biodelay can do nothing else, spin",
-        None,
-        pattern=VERSION,
-        pattern_help=VERSION_HELP,
+    spin_before: str | None = version_key(
+        "older kernels, on which biodelay can do nothing else, spin", None
     )
-    lanes: int = key(
-        "bios delayed at a time, the others queue; 0: no limit",
-        0,
-        minimum=0,
-        maximum=64,
+    lanes: int = number_key(
+        "bios delayed at a time, the others queue; 0: no limit", (0, 64), 0
     )
-    probability: int = key(
-        "share of the matching bios that is delayed",
-        100,
-        unit="%",
-        minimum=1,
-        maximum=100,
+    probability: int = number_key(
+        "share of the matching bios that is delayed", (1, 100), 100, "%"
     )
-    correlation: int = key(
-        "chance that a delay repeats the last one",
-        0,
-        unit="permille",
-        minimum=0,
-        maximum=1000,
+    correlation: int = number_key(
+        "chance that a delay repeats the last one", (0, 1000), 0, "permille"
     )
-    space_bytes: int = key(
-        "bytes that pass before the first delay",
-        0,
-        unit="bytes",
-        minimum=0,
-        maximum=1 << 40,
+    space_bytes: int = number_key(
+        "bytes that pass before the first delay", (0, 1 << 40), 0, "bytes"
     )
-    burst_on_ms: int = key(
-        "time with delays in each period; 0: always",
-        0,
-        unit="ms",
-        minimum=0,
-        maximum=HOUR_MS,
+    burst_on_ms: int = number_key(
+        "time with delays in each period; 0: always", (0, HOUR_MS), 0, "ms"
     )
-    burst_period_ms: int = key(
-        "length of a period", 0, unit="ms", minimum=0, maximum=HOUR_MS
-    )
+    burst_period_ms: int = number_key("length of a period", (0, HOUR_MS), 0, "ms")
 
 
 # The keys of which a rule has one.

@@ -48,6 +48,13 @@ def key(help: str, default: Any = REQUIRED, **limits: Any) -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def number_key(
+    help: str, span: tuple[int, int], default: Any = REQUIRED, unit: str | None = None
+) -> Any:
+    """Return the field of a whole number, from the first to the last of a span."""
+    return key(help, default, unit=unit, minimum=span[0], maximum=span[1])
+
+
 def key_of(field: dataclasses.Field[Any]) -> Key:
     found: Key = field.metadata["key"]
     return found
