@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from drill import sleeps
 from drill.callees import Text
@@ -89,14 +89,7 @@ class Process:
         """Leave the process alone."""
 
 
-class Workload(Protocol):
-    """The process whose slow calls a round traces."""
-
-    pid: int
-
-    def run(self, enough: Callable[[], bool]) -> None: ...
-
-    def end(self) -> None: ...
+Workload = Command | Process
 
 
 @dataclass
