@@ -93,8 +93,10 @@ def mounts(kind: str) -> bool:
 
 
 def xfs() -> str:
-    """mkfs.xfs with the features that an old kernel can mount, if requested."""
-    options = Path("/usr/share/xfsprogs/mkfs/lts_{}.{}.conf".format(*release()))
+    """mkfs.xfs with the features that an old kernel can mount; the oldest of its files
+    serves what is older, too."""
+    known = max(release(), (4, 19))
+    options = Path("/usr/share/xfsprogs/mkfs/lts_{}.{}.conf".format(*known))
     return f"mkfs.xfs -q -f{f' -c options={options}' if options.exists() else ''}"
 
 

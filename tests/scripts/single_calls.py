@@ -170,9 +170,11 @@ def at(number: int) -> object:
     return ctypes.c_long(number)
 
 
-def old(arguments: Arguments, needs: str = "commit") -> Case:
+def old(
+    arguments: Arguments, needs: str = "commit", since: tuple[int, int] = (0, 0)
+) -> Case:
     """A call on the path of the old file."""
-    return Case(arguments, needs, "old")
+    return Case(arguments, needs, "old", since=since)
 
 
 def on_fd(arguments: Arguments, needs: str, offset: int | None = None) -> Case:
@@ -180,9 +182,14 @@ def on_fd(arguments: Arguments, needs: str, offset: int | None = None) -> Case:
     return Case(arguments, needs, "old", "fd", offset)
 
 
-def moves(arguments: Arguments, needs: str, offset: int | None = None) -> Case:
+def moves(
+    arguments: Arguments,
+    needs: str,
+    offset: int | None = None,
+    since: tuple[int, int] = (0, 0),
+) -> Case:
     """One that reads or writes BYTES of it."""
-    return Case(arguments, needs, "old", "fd", offset, BYTES)
+    return Case(arguments, needs, "old", "fd", offset, BYTES, since)
 
 
 def releases(arguments: Arguments, since: tuple[int, int] = (0, 0)) -> Case:
@@ -216,10 +223,10 @@ CASES: dict[str, Case] = {
     "writev": moves(lambda s: (s.fd, s.parts(), 2), "commit", 0),
     "pwritev": moves(lambda s: (s.fd, s.parts(), 2, at(OFFSET), 0), "commit", OFFSET),
     "pwritev2": moves(
-        lambda s: (s.fd, s.parts(), 2, at(OFFSET), 0, 0), "commit", OFFSET
+        lambda s: (s.fd, s.parts(), 2, at(OFFSET), 0, 0), "commit", OFFSET, (4, 6)
     ),
     "copy_file_range": moves(
-        lambda s: (s.fd, None, s.fd, at_page(2), at(BYTES), 0), "cold"
+        lambda s: (s.fd, None, s.fd, at_page(2), at(BYTES), 0), "cold", since=(4, 5)
     ),
     "sendfile": moves(lambda s: (s.pipe, s.fd, None, at(BYTES)), "cold"),
     "splice": moves(lambda s: (s.fd, None, s.pipe, None, at(BYTES), 0), "cold"),
@@ -244,7 +251,9 @@ CASES: dict[str, Case] = {
     "pread64": moves(lambda s: (s.fd, s.buffer, at(BYTES), at(OFFSET)), "cold", OFFSET),
     "readv": moves(lambda s: (s.fd, s.parts(), 2), "cold", 0),
     "preadv": moves(lambda s: (s.fd, s.parts(), 2, at(OFFSET), 0), "cold", OFFSET),
-    "preadv2": moves(lambda s: (s.fd, s.parts(), 2, at(OFFSET), 0, 0), "cold", OFFSET),
+    "preadv2": moves(
+        lambda s: (s.fd, s.parts(), 2, at(OFFSET), 0, 0), "cold", OFFSET, (4, 6)
+    ),
     "getdents": Case(lambda s: (s.folder, s.buffer, 4096), "mount", "", "folder"),
     "getdents64": Case(lambda s: (s.folder, s.buffer, 4096), "mount", "", "folder"),
     "open": Case(lambda s: (s.new, WRONLY_CREAT, 0o644)),
@@ -279,7 +288,9 @@ CASES: dict[str, Case] = {
     "stat": old(lambda s: (s.old, s.buffer), "mount"),
     "lstat": old(lambda s: (s.old, s.buffer), "mount"),
     "newfstatat": old(lambda s: (AT_FDCWD, s.old, s.buffer, 0), "mount"),
-    "statx": old(lambda s: (s.folder, b"old", 0, 0xFFF, s.buffer), "mount"),
+    "statx": old(
+        lambda s: (s.folder, b"old", 0, 0xFFF, s.buffer), "mount", since=(4, 11)
+    ),
     "access": old(lambda s: (s.old, 4), "mount"),
     "faccessat": old(lambda s: (s.folder, b"old", 4), "mount"),
     "faccessat2": Case(

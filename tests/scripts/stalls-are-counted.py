@@ -88,7 +88,10 @@ def void(call: Callable[[], object]) -> None:
 def entered_by(stack: str) -> bool:
     """Whether the stack reaches the system call; in 5.10 its function jumps to the
     function that calls the tracepoint on return (arch/x86/entry/common.c,
-    do_syscall_64())."""
+    do_syscall_64()), and before 4.6 the way back has a label of its own
+    (arch/x86/entry/entry_64.S, int_ret_from_sys_call)."""
+    if lab.release() < (4, 6) and "int_ret_from_sys_call" in stack:
+        return True
     frames = ["do_syscall_64"] if lab.release() >= (6, 0) else []
     return all(frame in stack for frame in [*frames, "entry_SYSCALL_64"])
 
