@@ -117,12 +117,14 @@ def sentence(answer: LogAnswer, where: str) -> str:
         start += f", in {answer.moments} moments"
     if not answer.links:
         return f"{start}: {_without_links(answer)}"
-    behind, kinds, alone = _ends(answer)
+    behind, kinds, others = _ends(answer)
     parts = [_end(answer, ends, behind) for ends in kinds[:_SHOWN]]
     if len(kinds) > _SHOWN:
         parts.append(f"and {len(kinds) - _SHOWN} more like it")
-    if alone:
-        parts.append(f"nothing joins the other {alone}")
+    besides = [_end(answer, ends, behind) for ends in others[: _SHOWN - len(kinds)]]
+    parts += [f"besides, {part}" for part in besides]
+    if rest := sum(len(behind[end]) for ends in others[len(besides) :] for end in ends):
+        parts.append(f"and {rest} more tasks" if rest > 1 else "and one more task")
     return f"{start}: {'; '.join(parts)}."
 
 
@@ -133,9 +135,12 @@ def root(answer: LogAnswer) -> int:
     return _ends(answer)[1][0][0]
 
 
-def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[list[int]], int]:
+_Ends = list[list[int]]
+
+
+def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], _Ends, _Ends]:
     """The tasks behind each root; the kinds of roots with most of them, of each the
-    root with most first; and where that is one task each, how many nothing joins."""
+    root with most first; and the other kinds, those that nothing joins last."""
     behind: dict[int, list[int]] = {}
     for at, task in enumerate(answer.tasks):
         followers = behind.setdefault(_root(answer, at), [])
@@ -144,6 +149,7 @@ def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[list[int]], int
     # A task without a known holder is its own root.
     lone = {end for end in behind if behind[end] == [end] and not answer.circle(end)}
     kinds: dict[object, list[int]] = {}
+    apart: dict[object, list[int]] = {}
     words = _Words()
     lonely = Counter(words.of(answer.tasks[end]) for end in lone)
     for end in sorted(behind, key=lambda end: (end in lone, -len(behind[end]))):
@@ -159,10 +165,15 @@ def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[list[int]], int
         counts = kind in kinds and not nearness(task)
         if end not in lone or counts or lonely[words.of(task)] > len(behind) / 2:
             kinds.setdefault(kind, []).append(end)
+        else:
+            apart.setdefault(kind, []).append(end)
     size = {kind: sum(len(behind[end]) for end in kinds[kind]) for kind in kinds}
     most = max(size.values())
     ends = [kinds[kind] for kind in kinds if size[kind] == most]
-    return behind, ends, len(lone) if most == 1 else 0
+    others = [kinds[kind] for kind in kinds if size[kind] < most]
+    others.sort(key=lambda ends: -sum(len(behind[end]) for end in ends))
+    far = sorted(apart.values(), key=lambda ends: nearness(answer.tasks[ends[0]]))
+    return behind, ends, others + far
 
 
 class _Words:
@@ -196,7 +207,7 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
     followers = [at for end in ends for at in behind[end]]
     circle = answer.circle(ends[0])
     count = len(followers)
-    if not circle and len(roots) == count > 1:
+    if not circle and sorted(ends) == sorted(followers):
         return _alike(answer, roots, does(roots[0]))
     if not circle:
         who = _alike(answer, roots, f"which {does(roots[0])}")
@@ -212,7 +223,10 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
         return f"{count} of them {'may ' if may else ''}come down to {who}"
     names = ", ".join(answer.name(answer.tasks[at]) for at in sorted(circle))
     if len(circle) == 1:
-        return f"{names} waits for a lock that it holds itself"
+        may = "" if answer.links[circle[0]].is_sure else "may "
+        itself = f"{names} {may}wait{'' if may else 's'} for a lock that it holds itself"
+        itself += f": it {does(answer.tasks[circle[0]])}" if may else ""
+        return f"{itself}; {count - 1} wait for it" if count > 1 else itself
     if all(answer.links[at].is_sure for at in circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"
     does_what = "; ".join(

@@ -212,13 +212,14 @@ def _drop_mixed_chains(answer: LogAnswer) -> None:
 def _drop_circles_of_one_rule(answer: LogAnswer) -> None:
     """Drop the guesses of every circle that one rule of guessing made.
 
-    It fits both ways, so it does not tell who waits for whom.
+    It fits both ways, so it does not tell who waits for whom; one that may wait for
+    itself is none.
     """
     rows = answer.tasks
     for at in sorted(range(len(rows)), key=lambda one: rows[one].order()):
         circle = answer.circle(at)
         links = {step: answer.links[step] for step in circle}
-        if len({link.rule for link in links.values()}) != 1:
+        if len(circle) == 1 or len({link.rule for link in links.values()}) != 1:
             continue
         for step, link in links.items():
             if link.confidence != REPORTED:

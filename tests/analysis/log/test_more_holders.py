@@ -234,6 +234,7 @@ LINKED = (
     ("rbd-request", "rbd-watch", POSSIBLE),
     ("rbd-watch", "rbd-request", POSSIBLE),
     ("gfs2-begins", "gfs2-flushes", POSSIBLE),
+    ("gfs2-begins", "gfs2-logd", POSSIBLE),
     ("bitmap-asks", "bitmap-works", LIKELY),
     ("xfs-finobt", "xfs-writes", POSSIBLE),
     ("device-page", "device-writes", POSSIBLE),
@@ -262,7 +263,6 @@ APART = (
     # It waits for a work that writes all inodes, not for one of these.
     ("xfs-flushes", "xfs-ends"),
     # It waits for the log's lock itself.
-    ("gfs2-begins", "gfs2-logd"),
     ("stops-mmp", "ail"),
     ("stops-ail", "mmp"),
     ("xfs-allocates", "xfs-frees"),

@@ -40,8 +40,8 @@ _OF_MODULE = Holder(
 _BY_SLEEP = replace(_OF_FUNCTION, shared=names("*"))
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (_OF_FUNCTION,),
-    c.OTHER: (_OF_MODULE, _BY_SLEEP),
-    c.RAID_OR_DM: (_OF_MODULE, _BY_SLEEP),
-    c.BLOCK_QUEUE: (_OF_MODULE, _BY_SLEEP),
-    c.DEVICE_IO: (_OF_MODULE, _BY_SLEEP),
+    c.OTHER: (_BY_SLEEP, _OF_MODULE),
+    c.RAID_OR_DM: (_BY_SLEEP, _OF_MODULE),
+    c.BLOCK_QUEUE: (_BY_SLEEP, _OF_MODULE),
+    c.DEVICE_IO: (_BY_SLEEP, _OF_MODULE),
 }

@@ -23,9 +23,10 @@ _ENOUGH = 3
 
 @lru_cache(maxsize=65536)
 def plain_name(symbol: str) -> str:
-    """`sys_NAME` for all functions of a system call, else the name itself."""
+    """`sys_NAME` for all functions of a system call, else the name itself, without
+    what include/linux/alloc_tag.h adds since 6.10."""
     call = _SYSTEM_CALL.fullmatch(symbol)
-    return f"sys_{call['name']}" if call else symbol
+    return f"sys_{call['name']}" if call else symbol.removesuffix("_noprof")
 
 
 def _few(tasks: Iterable[Stuck]) -> list[Stuck]:
@@ -63,11 +64,11 @@ class Around:
         near = one.was_stuck(gap) or other.was_stuck(-gap)
         return near or one.suppressions != other.suppressions
 
-    def holders(self, rule: object, fits: Callable[[Stuck], bool]) -> list[Stuck]:
-        """Those that a rule takes for holders."""
-        if id(rule) not in self._kept:
-            self._kept[id(rule)] = _few(filter(fits, self.tasks))
-        return self._kept[id(rule)]
+    def holders(self, key: Hashable, fits: Callable[[Stuck], bool]) -> list[Stuck]:
+        """Those that a rule, `key`, takes for holders."""
+        if key not in self._kept:
+            self._kept[key] = _few(filter(fits, self.tasks))
+        return self._kept[key]
 
     def waiters(self, rule: object, asks: Callable[[Stuck], bool]) -> list[Stuck]:
         """Those that wait for what a rule is about."""

@@ -52,7 +52,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=names("extent_fiemap btrfs_fiemap"),
             also=names("*_page_mkwrite handle_mm_fault __handle_mm_fault"),
             of=BTRFS_RANGE_WAITS,
-            not_of=names("extent_fiemap btrfs_fiemap"),
+            itself=True,
         ),
         replace(
             GUESS,

@@ -77,6 +77,19 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
         ),
         Holder(
+            "it ends a command that changes namespaces, holding subsys->lock",
+            "drivers/nvme/host/core.c nvme_passthru_start() (5.2 to 5.3) takes "
+            "subsys->lock until nvme_passthru_end(), which calls nvme_update_formats() "
+            "before",
+            names("nvme_passthru_end nvme_update_formats nvme_user_cmd"),
+            lock="the lock of an NVMe subsystem (subsys->lock)",
+            also=names("nvme_remove_invalid_namespaces"),
+            caller=names("nvme_ns_remove nvme_init_ns_head nvme_find_ns_head"),
+            confidence=POSSIBLE,
+            stacked=True,
+            itself=True,
+        ),
+        Holder(
             "it opens, closes or removes a disk, holding its open_mutex",
             "block/bdev.c bdev_open(), bdev_release(), block/genhd.c del_gendisk(): "
             "disk->open_mutex (bd_mutex before 5.14; fs/block_dev.c "

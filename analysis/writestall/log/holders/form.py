@@ -67,7 +67,8 @@ class Holder:
     and all are workers of one kind with the same stack, the first is given.
     `one_waits`: one task at a time waits so for one object; several have several.
     `needs_all`: there are many such objects, so a task of another program is the holder
-    only where the log shows all that hang.
+    only where the log shows all that hang. `itself`: a waiter that shows what the holder
+    does has it itself.
     """
 
     why: str
@@ -95,6 +96,7 @@ class Holder:
     pool: bool = False
     one_waits: bool = False
     needs_all: bool = False
+    itself: bool = False
     not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
 
@@ -149,6 +151,8 @@ class Holder:
         """Some of the tasks that may be who the waiter waits for, best first."""
         if self.one_waits and self._waits_another(waiter, around):
             return []
+        if self.itself and self._is_holder(waiter):
+            return [waiter]
         if self.same_function:
             found = around.inside(self, self._is_holder, waiter.caller)
         elif self.same_module:
@@ -157,7 +161,7 @@ class Holder:
             name = f"iou-wrk-{waiter.task.pid}"
             found = around.named(self, self._is_holder, name)
         else:
-            found = around.holders(self, self._is_holder)
+            found = around.holders(id(self), self._is_holder)
         if self.same_program:
             alike = around.named(self, self._is_holder, waiter.task.comm)
             if same := self._joined(waiter, alike, around):

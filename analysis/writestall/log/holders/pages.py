@@ -65,7 +65,7 @@ _LOCKS_PAGE = names(
 _LOCKS_MORE = names(
     "writepage_delalloc find_lock_delalloc_range lock_delalloc_pages "
     "lock_delalloc_folios run_delalloc_nocow cow_file_range cleanup_dirty_folios "
-    "extent_clear_unlock_delalloc prepare_compress_overwrite"
+    "extent_clear_unlock_delalloc prepare_compress_overwrite f2fs_write_multi_pages"
 )
 _NOT_WITH_PAGE = (c.PAGE_LOCK, c.DIRTY_THROTTLE, c.INODE_LOCK)
 _END_IOS = (
@@ -154,6 +154,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_locked of a page",
             not_in=(c.PAGE_LOCK,),
             past=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it collects the pages of a cluster, and waits for one with others locked",
+            "fs/f2fs/data.c f2fs_write_cache_pages() of a compressed file: "
+            "f2fs_compress_ctx_add_page() keeps each page locked until the cluster is "
+            "written",
+            names("f2fs_write_cache_pages"),
+            lock="PG_locked of a page",
+            of=names("f2fs_write_multi_pages prepare_compress_overwrite"),
+            not_shows=names("f2fs_write_multi_pages prepare_compress_overwrite"),
             confidence=POSSIBLE,
         ),
         Holder(

@@ -42,6 +42,19 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             same_program=True,
         ),
         Holder(
+            "it waits for the lock of its process's memory map to write, and readers "
+            "queue behind it",
+            "kernel/locking/rwsem.c rwsem_down_read_slowpath(): a reader does not pass "
+            "a writer that waits",
+            names("*down_write* mmap_write_lock*"),
+            lock="mmap_lock of a process",
+            also=_MMAP_LOCK,
+            of=names("*down_read* mmap_read_lock* lock_mm_and_find_vma"),
+            caller=_MMAP_LOCK,
+            confidence=POSSIBLE,
+            same_program=True,
+        ),
+        Holder(
             "it handles a request of generic netlink",
             "drivers/block/nbd.c nbd_genl_disconnect() and its like: genl_rcv_msg() "
             "calls them under genl_mutex, but for families with parallel_ops",

@@ -73,9 +73,9 @@ _DRIVER_FROZE = Holder(
     names(_FREEZERS),
     lock="mq_freeze_depth of a queue",
     of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
-    not_of=names(_FREEZERS),
     confidence=POSSIBLE,
     stacked=True,
+    itself=True,
 )
 _SENDS = Holder(
     "it sends requests of a queue, and waits before they are sent",

@@ -204,6 +204,7 @@ def _held(waiter: Stuck, holder: Stuck) -> tuple[str, str, str] | None:
 def _is_called(task: Stuck, symbol: str, calls: frozenset[str]) -> bool:
     """True if a function on a stack is called by one that has the lock, or the one
     sleeps itself, in a way that it does with the lock."""
+    symbol = plain_name(symbol)
     if symbol in calls:
         return True
     if is_sleep(symbol) or _KINDS[0][1].fullmatch(symbol):
@@ -234,7 +235,10 @@ class _ByCalls(Holder):
             )
 
         found = around.showing((id(self), wanted, waiter.caller), functions, fits)
-        return self._joined(waiter, found, around)
+        found = self._joined(waiter, found, around)
+        works = [lock for lock, how in wanted if how == WORK]
+        own = any(_holds(waiter, work, WORK) for work in works)
+        return [waiter] if own and not found else found
 
     def made(self, waiter: Stuck, holder: Stuck) -> str:
         held = _held(waiter, holder)
@@ -253,6 +257,22 @@ class _ByCalls(Holder):
         return f"it is in {function}(), which holds {name}"
 
 
+class _Behind(Holder):
+    """Readers that queue behind a writer which waits for the same lock."""
+
+    def asks(self, waiter: Stuck) -> bool:
+        return any(how == READ for _, how in _asked(waiter))
+
+    def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
+        wanted = {lock for lock, how in _asked(waiter) if how == READ}
+
+        def fits(task: Stuck) -> bool:
+            return any((lock, WRITE) == one for one in _asked(task) for lock in wanted)
+
+        key = (id(self), *sorted(wanted))
+        return self._joined(waiter, around.holders(key, fits), around)
+
+
 RULE = _ByCalls(
     "it is below a call that a function makes with the lock held",
     "kernel/locking/mutex.c mutex_lock(), rwsem.c down_write(), semaphore.c down(): "
@@ -262,4 +282,12 @@ RULE = _ByCalls(
     lock="a lock of sections.txt",
     confidence=POSSIBLE,
 )
-HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, (RULE,))
+BEHIND = _Behind(
+    "it waits for the lock to write, and readers queue behind it",
+    "kernel/locking/rwsem.c rwsem_down_read_slowpath(), percpu-rwsem.c "
+    "percpu_down_write(): a reader does not pass a writer that waits",
+    names("*down_write*"),
+    lock="a lock of sections.txt that a writer waits for",
+    confidence=POSSIBLE,
+)
+HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, (RULE, BEHIND))
