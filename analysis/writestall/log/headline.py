@@ -100,11 +100,12 @@ def _owner_does(stuck: Stuck) -> str:
     return f"holds the lock in state {stuck.task.state}"
 
 
-def nearness(stuck: Stuck) -> int:
-    """How near to the device a task waits; 0 is nearest."""
+def nearness(stuck: Stuck) -> float:
+    """How near to the device a task waits; 0 is nearest. A journal is nearer than those
+    that wait for it."""
     for at, row in enumerate(_NEARNESS):
         if stuck.verdict.cls in row:
-            return at
+            return at and at - 0.5 * (stuck.role == c.JOURNAL)
     return len(_NEARNESS)
 
 
@@ -122,7 +123,7 @@ def sentence(answer: LogAnswer, where: str) -> str:
     if len(kinds) > _SHOWN:
         parts.append(f"and {len(kinds) - _SHOWN} more like it")
     besides = [_end(answer, ends, behind) for ends in others[: _SHOWN - len(kinds)]]
-    parts += [f"besides, {part}" for part in besides]
+    parts += [f"besides, {besides[0]}", *besides[1:]] if besides else []
     if rest := sum(len(behind[end]) for ends in others[len(besides) :] for end in ends):
         parts.append(f"and {rest} more tasks" if rest > 1 else "and one more task")
     return f"{start}: {'; '.join(parts)}."
@@ -233,6 +234,7 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
         f"{answer.name(answer.tasks[at])} {does(answer.tasks[at])}"
         for at in sorted(circle)[:_SHOWN]
     )
+    does_what += f"; and {len(circle) - _SHOWN} more" * (len(circle) > _SHOWN)
     return f"{count} of them may wait in a circle (a guess, no proof): {does_what}"
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from writestall.classify.frames import Frame
-from writestall.classify.stack import is_sleep
+from writestall.classify.stack import is_sleep, says_who
 from writestall.log import heads, stack_lines, traces
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
@@ -62,8 +62,7 @@ def _last(task: LoggedTask) -> str:
 
 def _is_tail(task: LoggedTask) -> bool:
     """True for the end of a stack whose begin is not there."""
-    known = task.pid is not None or task.comm is not None
-    return not known and all(stack_lines.is_bottom(f.symbol) for f in task.guesses)
+    return task.pid is None and all(stack_lines.is_bottom(f.symbol) for f in task.guesses)
 
 
 class Reader:
@@ -220,13 +219,16 @@ class Reader:
     def _goes_on(self, body: str, frames: list[re.Match[str]]) -> bool:
         """True when a stack goes on behind a blank line: every other line is blank, or
         it has a name and a line with nothing but a frame follows."""
-        if self._blanks & 0b1000:
-            return not frames or frames[0]["symbol"] not in _SCHEDULE
         task = self._task
+        # arm64 shows __switch_to() before __schedule().
+        begun = task and any(f.symbol not in _SCHEDULE for f in task.guesses)
+        another = begun and bool(frames) and frames[0]["symbol"] in _SCHEDULE
+        if self._blanks & 0b1000:
+            return not another
         if not frames or task is None or task.pid is None:
             return False
         begins = body.lstrip().startswith(("[", "?", frames[0]["symbol"]))
-        return begins and frames[0]["symbol"] not in _SCHEDULE
+        return begins and not another
 
     # What follows </TASK> without a head is the rest of another stack that was
     # printed at the same time: of no use, for nobody knows whose it is.
@@ -353,12 +355,15 @@ class Reader:
     def _begins_another(self, first: re.Match[str]) -> bool:
         """True for the first frame of another stack than the one that is open: it has
         the number 0, or the one before is at its end, for those of /proc run on where
-        nobody wrote a name between them."""
+        nobody wrote a name between them, or what chose to wait in that stands there
+        again, for who searched a log for one word has those lines alone."""
         task = self._task
         if task is None or not task.frames or stack_lines.is_guess(first):
             return False
         if stack_lines.is_innermost(first.string):
             return True
+        if first["symbol"] == task.frames[0].symbol != _last(task):
+            return says_who(task.frames[:1])
         ended = stack_lines.is_bottom(_last(task))
         return ended and not stack_lines.starts_bottom(first["symbol"])
 

@@ -16,8 +16,10 @@ SUMS = "sums of bpftrace or BCC over time"
 # kernel/locking/lockdep.c print_circular_bug_entry(): where a lock was taken once, by
 # whom is not said; most end in the function that sleeps for it.
 CHAINS = "chains of lockdep"
+# mm/kmemleak.c print_unreferenced(): who allocated.
+LEAKS = "kmemleak"
 # A stack ends these traces, and is none of a task that sleeps now.
-NO_SLEEPS = frozenset((PERF, SUMS, CHAINS, "samples of ftrace"))
+NO_SLEEPS = frozenset((PERF, SUMS, CHAINS, LEAKS, "samples of ftrace"))
 # A word of the line that begins such traces, how they are called, and the line.
 # Sources: kernel/rcu/tree_stall.h, mm/kasan/report.c, lib/ubsan.c, mm/kmemleak.c,
 # lib/debugobjects.c, kernel/locking/lockdep.c, kernel/watchdog.c, lib/nmi_backtrace.c.
@@ -33,7 +35,7 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ("by task", _SANITIZERS, r"^\s*(?:Allocated|Freed) by task"),
     ("work creation", _SANITIZERS, r"^\s*Last (?:potentially related|call_rcu)"),
     ("Uninit", _SANITIZERS, r"^\s*Uninit was (?:stored|created)"),
-    ("unreferenced", "kmemleak", r"\bunreferenced object 0x"),
+    ("unreferenced", LEAKS, r"\bunreferenced object 0x"),
     ("ODEBUG", "ODEBUG", r"\bODEBUG: "),
     ("-> #", CHAINS, r"-> #\d{1,3} \("),
     ("locking", CHAINS, r"\bpossible (?:circular|recursive) locking"),

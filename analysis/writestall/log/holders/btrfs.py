@@ -69,8 +69,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="a tree block of btrfs",
             why="it changes a tree with blocks of it locked, and waits for free space",
             source="fs/btrfs/ctree.c btrfs_force_cow_block() allocates the copy of a "
-            "block with that one locked",
-            shows=names("btrfs_wait_block_group_cache_*"),
+            "block with that one locked; extent-tree.c find_free_extent() waits in "
+            "btrfs_chunk_alloc()",
+            shows=names("btrfs_wait_block_group_cache_* btrfs_chunk_alloc"),
             also=names("*btrfs_cow_block btrfs_force_cow_block"),
             of=_BTRFS_TREE,
         ),

@@ -77,6 +77,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
         ),
         Holder(
+            "it closes the disk that it removes, holding bd_mutex",
+            "drivers/nvme/host/multipath.c nvme_mpath_remove_disk(), below "
+            "nvme_ns_head_release() (5.13 to 5.14): fs/block_dev.c __blkdev_put() has "
+            "bd_mutex, which del_gendisk() takes",
+            names("__blkdev_put blkdev_put bdev_release"),
+            lock="the lock of a disk's opens and closes (open_mutex)",
+            caller=names("del_gendisk"),
+            confidence=POSSIBLE,
+            stacked=True,
+            itself=True,
+        ),
+        Holder(
             "it ends a command that changes namespaces, holding subsys->lock",
             "drivers/nvme/host/core.c nvme_passthru_start() (5.2 to 5.3) takes "
             "subsys->lock until nvme_passthru_end(), which calls nvme_update_formats() "

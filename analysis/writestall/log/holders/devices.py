@@ -187,6 +187,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
+            "it is the array's thread, and waits for I/O that it has to end",
+            "drivers/md/raid5.c raid5d() (raid1d(), raid10d()) calls "
+            "md_check_recovery(), which may call mddev_suspend()",
+            names("raid5d raid1d raid10d"),
+            lock="active_io of an array",
+            of=names("mddev_suspend __mddev_suspend raid5_quiesce"),
+            stacked=True,
+            itself=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it has requests pending that the resync waits for",
             "drivers/md/raid1.c raise_barrier(): until nothing is pending; raid1d() "
             "and raid10d() retry what failed",

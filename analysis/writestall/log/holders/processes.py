@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from writestall.classify.rules.locks import MMAP_LOCK
-from writestall.log.holders.form import Holder, names
+from writestall.log.holders.form import Holder, names, of_row
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
@@ -14,7 +14,14 @@ _HOLDS_MMAP_LOCK = names(
     "do_vmi_align_munmap __get_user_pages unmap_vmas unmap_region zap_page_range* "
     "mprotect_fixup madvise_*"
 )
-_MOVES = names("__cgroup_procs_write cgroup_attach_lock cgroup_attach_task_all")
+_MOVES = names(
+    "__cgroup_procs_write cgroup_attach_lock cgroup_attach_task_all "
+    "cgroup_migrate_execute cgroup_procs_write_start"
+)
+_CPUSETS = (
+    "rebuild_sched_domains_locked update_cpumask* update_nodemask update_flag "
+    "cpuset_attach cpuset_hotplug_workfn"
+)
 _STARTS_OR_ENDS = names(
     "exit_signals copy_process cgroup_threadgroup_change_begin cgroup_css_set_fork "
     "cgroup_can_fork"
@@ -73,6 +80,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_STARTS_OR_ENDS,
             caller=_STARTS_OR_ENDS,
         ),
+        of_row(
+            "the lock of all cpusets (cpuset_mutex)",
+            f"cpuset_can_attach cpuset_cancel_attach cpuset_write_* {_CPUSETS}",
+            _CPUSETS,
+            "it changes cpusets, under the lock of all",
+            "kernel/cgroup/cpuset.c cpuset_write_resmask(), cpuset_hotplug_workfn(): "
+            "cpuset_mutex, the wait for cpus_read_lock() included (up to 5.3)",
+            stacked=True,
+        ),
         Holder(
             "it takes a CPU up or down, and keeps the set of CPUs from others",
             "kernel/cpu.c _cpu_up(), _cpu_down(): cpu_hotplug_lock for writing",
@@ -108,7 +124,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it takes the CPU down or up, as its hotplug thread",
             "kernel/cpu.c __cpuhp_kick_ap() waits until cpuhp_thread_fun() of the CPU "
             "has called what is registered; one CPU at a time",
-            names("cpuhp_thread_fun"),
+            names("cpuhp_thread_fun cpufreq_offline cpufreq_online"),
             lock="a step of CPU hotplug",
             caller=names("cpuhp_kick_ap* __cpuhp_kick_ap*"),
             stacked=True,

@@ -128,4 +128,15 @@ RULES = tuple(
     )
     for stops, thread, confidence, source in _THREADS
 )
-HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, RULES)
+_ENDS = Holder(
+    "it is a kernel thread at its end",
+    "kernel/kthread.c kthread_stop() waits for the thread's do_exit(), which "
+    "exit_signals() and the like may hold up",
+    names("do_exit kthread_exit"),
+    lock="the end of a kernel thread",
+    also=names("kthread"),
+    caller=STOPS,
+    stacked=True,
+    confidence=POSSIBLE,
+)
+HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, (*RULES, _ENDS))
