@@ -11,7 +11,7 @@ from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log import asked
 from writestall.log.asleep import preempted_in
 from writestall.log.disks import differ
-from writestall.log.holders.sections import sleep_words
+from writestall.log.holders.sections import WORK, sleep_kind, sleep_words
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 from writestall_base import wait_classes as c
 from writestall_base.units import many
@@ -69,7 +69,9 @@ def does(stuck: Stuck) -> str:
 
 def _vague(stuck: Stuck, words: str) -> str:
     """What a task does whose class leaves open what it waits for."""
-    if known := asked.words(stuck, _VAGUE[words]):
+    is_work = words == c.DOES[c.OTHER] and sleep_kind(stuck) == WORK
+    vague = "waits until a work is done" if is_work else _VAGUE[words]
+    if known := asked.words(stuck, vague):
         return known
     if words == c.DOES[c.OTHER]:
         return sleep_words(stuck)
@@ -224,9 +226,10 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
         return f"{count} of them {'may ' if may else ''}come down to {who}"
     names = ", ".join(answer.name(answer.tasks[at]) for at in sorted(circle))
     if len(circle) == 1:
-        may = "" if answer.links[circle[0]].is_sure else "may "
-        itself = f"{names} {may}wait{'' if may else 's'} for a lock that it holds itself"
-        itself += f": it {does(answer.tasks[circle[0]])}" if may else ""
+        itself = f"{names} waits for a lock that it holds itself"
+        if not answer.links[circle[0]].is_sure:
+            what = does(answer.tasks[circle[0]])
+            itself = f"{names} {what}, and may be itself who has to end that"
         return f"{itself}; {count - 1} wait for it" if count > 1 else itself
     if all(answer.links[at].is_sure for at in circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"

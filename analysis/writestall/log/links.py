@@ -148,11 +148,19 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
             if chosen is None:
                 rules = rules[: rules.index(rule)]
                 break
+            if _has_moved_on(waiter, chosen[0], shots):
+                continue
             why = rule.reason(waiter, chosen[0])
             made = rule.made(waiter, chosen[0])
             link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return None
+
+
+def _has_moved_on(waiter: Stuck, holder: Stuck, shots: _Shots) -> bool:
+    """True where the waiter was still stuck when the holder waited for other things."""
+    later = [shot for shot in waiter.shots if shot > max(holder.shots)]
+    return any(holder.task.pid in shots[waiter.task.host, shot].pids for shot in later)
 
 
 def _unless_another(

@@ -62,7 +62,9 @@ def _last(task: LoggedTask) -> str:
 
 def _is_tail(task: LoggedTask) -> bool:
     """True for the end of a stack whose begin is not there."""
-    return task.pid is None and all(stack_lines.is_bottom(f.symbol) for f in task.guesses)
+    return task.pid is None and all(
+        stack_lines.is_bottom(f.symbol) for f in task.guesses
+    )
 
 
 class Reader:
@@ -257,7 +259,9 @@ class Reader:
         self._close()
         kept = task if self.done and self.done[-1] is task else None
         whole = not kept or not kept.frames or stack_lines.is_bottom(_last(kept))
-        self._rest = None if whole else kept
+        # An answer may quote a few frames, too.
+        if not (kept and self._rest and kept.quotes < self._rest.quotes):
+            self._rest = None if whole else kept
 
     def _is_rest(self, first: re.Match[str]) -> bool:
         """True for the rest of a stack that was cut off: nobody sleeps in it.
@@ -331,11 +335,13 @@ class Reader:
 
     def _rest_or_new(self, number: int, first: re.Match[str]) -> LoggedTask:
         """The task of a frame that none is open for; the rest of one is doubtful."""
-        task, self._rest = self._rest if self._is_rest(first) else None, None
-        if task:
-            self.done.pop()
+        if (task := self._rest) and self._is_rest(first):
+            self._rest = None
+            self.done = [one for one in self.done if one is not task]
             task.cut = True
             return task
+        if task and task.quotes <= self._quotes:
+            self._rest = None
         task = self._new(number)
         task.trace = self._trace
         task.is_vouched |= self._trace is None and self._is_of_proc(number, first)

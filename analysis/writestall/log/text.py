@@ -64,7 +64,7 @@ def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
             groups["circle", at] = [paths[at]]
     rows = [(group[0], [path[0] for path in group]) for group in groups.values()]
 
-    def order(row: tuple[list[int], list[int]]) -> tuple[int, int, int]:
+    def order(row: tuple[list[int], list[int]]) -> tuple[float, ...]:
         path = row[0]
         return -len(path), nearness(answer.tasks[path[-1]]), path[0]
 

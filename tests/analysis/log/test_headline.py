@@ -32,7 +32,9 @@ def test_the_root_with_most_tasks_behind_it() -> None:
         task("commit", 5, "jbd2/sda1-8"),
     )
     assert "3 of them come down to jbd2/sda1-8/5 (journal), which waits for" in text
-    assert text.index("jbd2/sda1-8/5") < text.index("besides, 2 of them come down to xfs")
+    assert text.index("jbd2/sda1-8/5") < text.index(
+        "besides, 2 of them come down to xfs"
+    )
 
 
 def test_a_possible_link_on_the_way_is_said() -> None:
@@ -199,7 +201,9 @@ def test_who_waits_for_nobody_is_not_its_own_answer() -> None:
     lines = [*task("orphan", 1, "one").report(line), *task("xfs-flush", 3).report()]
     text = sentence(explained(lines), "log")
     assert "one/1 comes down to two/2" in text
-    assert text.endswith("; besides, xfs-flush/3 (writeback) waits for room in the disk's queue.")
+    assert text.endswith(
+        "; besides, xfs-flush/3 (writeback) waits for room in the disk's queue."
+    )
 
 
 def test_the_host_is_named_where_there_are_several() -> None:

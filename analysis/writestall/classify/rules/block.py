@@ -127,8 +127,9 @@ _MD: tuple[Rule, ...] = (
     ),
     Rule(
         c.RAID_OR_DM,
-        ("mddev_suspend", "__mddev_suspend"),
-        "drivers/md/md.c mddev_suspend(): until active_io is zero",
+        ("mddev_suspend", "__mddev_suspend", "raid5_quiesce"),
+        "drivers/md/md.c mddev_suspend(): until active_io is zero; raid5.c "
+        "raid5_quiesce(): until no stripe is in use",
         not_wait=(LOCK,),
         words=SUSPENDS_ARRAY,
     ),

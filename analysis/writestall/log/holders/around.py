@@ -49,6 +49,11 @@ class Around:
         self.tasks: list[Stuck] = []
         self._kept: dict[Hashable, list[Stuck]] = {}
 
+    @cached_property
+    def pids(self) -> frozenset[int | None]:
+        """The pids of all that have one."""
+        return frozenset(task.task.pid for task in self.tasks if task.task.pid)
+
     def gap_s(self, waiter: Stuck, task: Stuck) -> float:
         """Seconds from the report of one to that of the other in this shot."""
         one, other = waiter.seen[self._shot], task.seen[self._shot]

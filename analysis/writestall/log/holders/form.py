@@ -67,8 +67,8 @@ class Holder:
     and all are workers of one kind with the same stack, the first is given.
     `one_waits`: one task at a time waits so for one object; several have several.
     `needs_all`: there are many such objects, so a task of another program is the holder
-    only where the log shows all that hang. `itself`: a waiter that shows what the holder
-    does has it itself.
+    only where the log shows all that hang. `itself`: a waiter that shows what the
+    holder does has it itself.
     """
 
     why: str

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will find tasks that wait for themselves, readers behind a writer that
+waits, holders that let go, and stacks that mails and searches cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from log_stacks import Shown, explained, joined
+from writestall.log.headline import sentence
+from writestall.log.links import POSSIBLE
+
+ITSELF = {
+    "nvme": "schedule __mutex_lock nvme_ns_remove/nvme_core "
+    "nvme_remove_invalid_namespaces/nvme_core nvme_user_cmd/nvme_core nvme_dev_ioctl",
+    "fiemap": "schedule lock_extent_bits/btrfs btrfs_page_mkwrite/btrfs "
+    "handle_mm_fault do_user_addr_fault fiemap_fill_next_extent extent_fiemap/btrfs",
+    "frozen": "schedule __bio_queue_enter submit_bio_noacct blkdev_direct_IO "
+    "elevator_switch elv_iosched_store",
+    "gendisk": "schedule __mutex_lock del_gendisk nvme_mpath_remove_disk/nvme_core "
+    "__blkdev_put blkdev_put blkdev_close __fput",
+    "raid5": "schedule raid5_quiesce/raid456 mddev_suspend/md_mod "
+    "check_reshape/raid456 md_check_recovery/md_mod raid5d/raid456 md_thread/md_mod",
+    "work": "schedule_timeout wait_for_completion __flush_work xfs_stop_block_reaping/"
+    "xfs xfs_eofblocks_worker/xfs process_one_work worker_thread kthread",
+}
+
+
+@pytest.mark.parametrize("name", ITSELF)
+def test_who_shows_that_it_has_it(name: str) -> None:
+    """Alone, and where another waits for it."""
+    one = Shown(name, 1, ITSELF[name])
+    assert joined(one)[name] == (name, POSSIBLE)
+    text = sentence(explained(one.report()), "log")
+    assert "and may be itself who has to end that" in text
+
+
+def test_who_shows_nothing_of_it_has_it_not() -> None:
+    plain = "schedule __mutex_lock nvme_ns_remove/nvme_core nvme_remove_namespaces"
+    assert not joined(Shown("nvme", 1, plain))
+
+
+def test_readers_queue_behind_a_writer_that_waits() -> None:
+    """The writer waits for readers before it; others wait for the writer."""
+    fault = "schedule rwsem_down_read_slowpath down_read do_user_addr_fault"
+    maps = "schedule rwsem_down_write_slowpath down_write_killable vm_mmap_pgoff"
+    reads = "io_schedule folio_wait_bit_common filemap_fault handle_mm_fault"
+    reader, writer = Shown("reader", 1, fault), Shown("writer", 2, maps)
+    assert joined(reader, writer)["reader"] == ("writer", POSSIBLE)
+    assert joined(reader, Shown("writer", 2, reads))["reader"][0] == "writer"
+
+
+def test_a_holder_that_waits_for_another_thing_later_has_let_go() -> None:
+    """The waiter is stuck in both reports, the holder in the first alone."""
+    waits = Shown("fsync", 1, "schedule __mutex_lock nvme_scan_work process_one_work")
+    held = Shown("nvme", 2, ITSELF["nvme"])
+    other = Shown("nvme", 2, "io_schedule blk_mq_get_tag submit_bio")
+    assert joined(waits, held)["fsync"][0] == "nvme"
+    assert "fsync" not in joined(waits, held, waits, other)
+
+
+def test_an_allocation_that_leaks_is_no_sleep() -> None:
+    text = [
+        "unreferenced object 0xffff888016719108 (size 432):",
+        '  comm "mount", pid 529, jiffies 4294706839 (age 144.463s)',
+        "  backtrace:",
+        "    [<ffffffff8230c68f>] xfs_buf_lock+0x18f/0x1d0 [xfs]",
+        "    [<ffffffff8230c690>] xfs_read_agi+0x18f/0x1d0 [xfs]",
+    ]
+    assert not explained(text).tasks
+
+
+def test_what_chose_to_wait_begins_a_stack_where_it_stands_again() -> None:
+    """Who searched a log for a word has the lines of two tasks without their heads."""
+    frames = ("wait_current_trans", "start_transaction", "btrfs_create")
+    text = [f" {name}+0x10/0x90 [btrfs]" for name in (*frames, *frames)]
+    head = Shown("cleaner", 1, "").lines()[:1]
+    assert [len(task.frames) for task in explained(head, text).tasks] == [3, 3]
+
+
+def test_a_stack_of_arm64_where_blank_lines_were_added() -> None:
+    names = "__switch_to __schedule schedule rtnl_lock linkwatch_event".split()
+    text = ["INFO: task a:1 blocked for more than 120 seconds.", "Call trace:"]
+    for name in names:
+        text += [f" {name}+0x10/0x90", "", ""]
+    (task,) = explained(text).tasks
+    assert task.caller == "rtnl_lock"
+    text = [line for part in text for line in (part, "")]
+    (task,) = explained(text).tasks
+    assert task.caller == "rtnl_lock"
+
+
+def test_an_answer_in_the_midst_of_a_stack_may_quote_frames() -> None:
+    """The rest goes on as deep as the begin, behind what was answered."""
+    frames = "schedule down_write f2fs_write_single_data_page".split()
+    rest = "f2fs_write_cache_pages do_writepages wb_workfn".split()
+    text = [
+        *(f">> {line}" for line in Shown("flush", 1, " ".join(frames)).report()[:-1]),
+        *(f"> I doubt it, {word}." for word in ("this", "that", "both", "either")),
+        "> [  430.67] down_write+0x1/0x9",
+        "> [  430.67] f2fs_write_single_data_page+0x1/0x9",
+        *("So let me see.", "It is.", "Or not.", "Can you try?"),
+        *(f">>  {name}+0x10/0x90" for name in rest),
+    ]
+    tasks = {task.name: task for task in explained(text).tasks}
+    assert [frame.symbol for frame in tasks["flush/1"].frames] == [*frames, *rest]
