@@ -264,15 +264,17 @@ class Reader:
             self._rest = None if whole else kept
 
     def _is_rest(self, first: re.Match[str]) -> bool:
-        """True for the rest of a stack that was cut off: nobody sleeps in it.
+        """True for the rest of a stack that was cut off: nobody begins to sleep in it.
 
         Of /proc/PID/stack, which leaves sleeping out, any function may be the first,
         but behind what a mail answers in the midst of a stack it is the rest of that.
         """
-        if self._rest is None or is_sleep(first["symbol"]):
+        if self._rest is None or first["symbol"] in _SCHEDULE:
             return False
-        answered = self._reply < self._quotes == self._rest.quotes
-        return answered or not first.string.lstrip().startswith("[<")
+        if self._reply < self._quotes == self._rest.quotes:
+            return True
+        proc = first.string.lstrip().startswith("[<")
+        return not proc and not is_sleep(first["symbol"])
 
     def _open(self, number: int, head: heads.Head) -> None:
         old = self._task

@@ -10,6 +10,28 @@ from log_stacks import Shown, explained, joined
 from writestall.log.headline import sentence
 from writestall.log.links import POSSIBLE
 
+LINKED = (
+    (
+        "schedule wait_for_completion kthread_stop free_irq irq_thread kthread",
+        "schedule mutex_lock pci_lock_rescan_remove pciehp_ist irq_thread kthread",
+    ),
+    (
+        "schedule mutex_lock __device_driver_lock device_release_driver_internal",
+        "schedule down_write pciehp_reset_slot pci_reset_hotplug_slot pci_slot_reset",
+    ),
+    (
+        "schedule wait_for_completion kthread_stop sugov_exit cpufreq_offline",
+        "schedule __percpu_down_read exit_signals do_exit kthread",
+    ),
+    (
+        "schedule mutex_lock cpuset_can_attach cgroup_migrate_execute",
+        "schedule __percpu_down_read cpus_read_lock rebuild_sched_domains_locked",
+    ),
+    (
+        "schedule __percpu_down_read exit_signals do_exit kthread",
+        "schedule mutex_lock cpuset_can_attach cgroup_migrate_execute",
+    ),
+)
 ITSELF = {
     "nvme": "schedule __mutex_lock nvme_ns_remove/nvme_core "
     "nvme_remove_invalid_namespaces/nvme_core nvme_user_cmd/nvme_core nvme_dev_ioctl",
@@ -104,3 +126,27 @@ def test_an_answer_in_the_midst_of_a_stack_may_quote_frames() -> None:
     ]
     tasks = {task.name: task for task in explained(text).tasks}
     assert [frame.symbol for frame in tasks["flush/1"].frames] == [*frames, *rest]
+
+
+def test_the_rest_of_a_stack_may_begin_within_its_sleep() -> None:
+    text = [
+        "> 1. this is stuck:",
+        "> [<0>] __schedule+0x1/0x9",
+        "> [<0>] schedule+0x1/0x9",
+        "> [<0>] rwsem_down_read_slowpath+0x1/0x9",
+        "Who has it?",
+        "",
+        "Thanks,",
+        "",
+        "> [<0>] __down_read+0x1/0x9",
+        "> [<0>] __sb_start_write+0x1/0x9",
+        "> [<0>] f2fs_evict_inode+0x1/0x9",
+    ]
+    (task,) = explained(text).tasks
+    assert task.caller == "__sb_start_write"
+
+
+@pytest.mark.parametrize(("waiter", "holder"), LINKED)
+def test_who_ends_it(waiter: str, holder: str) -> None:
+    links = joined(Shown("waiter", 1, waiter), Shown("holder", 2, holder))
+    assert links["waiter"][0] == "holder"

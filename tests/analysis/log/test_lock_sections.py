@@ -262,7 +262,7 @@ LINKED = (
     ("removes-file", "in-file", "uses a file of sysfs"),
     ("built-in-flush", "bar-works", "module"),
     ("suspends-array", "in-array", "request to the array"),
-    ("wants-block", "spins", "searches a tree"),
+    ("wants-block", "spins", "changes a tree"),
     ("ends-range", "dio-range", "begin of a range"),
     ("destroys-queue", "final-delete", "module that flushes"),
     ("asks-helper", "modprobe", "loads a module"),

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _SLEEPS = names(
     "*mutex_lock* *down_read* *down_write* rwsem_down_* __down* down percpu_rwsem_wait"
 )
-_OF_FUNCTION = Holder(
+_OF_FUNCTION = perhaps(
     "it is further inside the function that takes the lock",
     "include/linux/mutex.h: who is past mutex_lock() in a function holds the lock "
     "while it calls others",
@@ -25,15 +24,13 @@ _OF_FUNCTION = Holder(
     not_of=names("gfs2_glock_* *ocfs2_*_lock* dlm_lock*"),
     not_caller=names("lock_acquire __lock_acquire lock_acquired"),
     not_in=(c.DIRTY_THROTTLE, c.JOURNAL_SPACE),
-    confidence=POSSIBLE,
     same_function=True,
 )
-_OF_MODULE = Holder(
+_OF_MODULE = perhaps(
     "it is inside the module whose function takes the lock",
     "include/linux/mutex.h: a driver's lock is known to its own module alone",
     names("*"),
     lock="a lock of one module",
-    confidence=POSSIBLE,
     stacked=True,
     same_module=True,
 )

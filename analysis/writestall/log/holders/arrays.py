@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _SUSPENDERS = (
@@ -14,37 +13,34 @@ _SUSPENDERS = (
 )
 _SENDS = "lock_token dlm_lock_sync* __sendmsg metadata_update_start unlock_comm"
 
-_SUSPENDED = Holder(
+_SUSPENDED = perhaps(
     "it suspends the array, and requests wait until it is resumed",
     "drivers/md/md.c md_handle_request() waits while is_suspended(): from "
     "mddev_suspend() to mddev_resume(), and in the range of suspend_lo_store()",
     names(_SUSPENDERS),
     lock="the suspension of an array",
     caller=names("md_handle_request md_make_request"),
-    confidence=POSSIBLE,
     stacked=True,
 )
-_FLUSHES = Holder(
+_FLUSHES = perhaps(
     "it does the flush of the array that is under way",
     "drivers/md/md.c md_flush_request() waits until flush_bio is clear, which "
     "md_submit_flush_data() does at its begin (at its end before 5.15)",
     names("md_submit_flush_data submit_flushes"),
     lock="a flush of an array (flush_bio)",
     caller=names("md_flush_request"),
-    confidence=POSSIBLE,
     stacked=True,
 )
-_SENDER = Holder(
+_SENDER = perhaps(
     "it sends a message to the cluster, and waits for the right to",
     "drivers/md/md-cluster.c lock_comm() sets MD_CLUSTER_SEND_LOCK, then lock_token() "
     "waits for token_lockres of the cluster",
     names(_SENDS),
     lock="MD_CLUSTER_SEND_LOCK of an array",
     caller=names("lock_comm metadata_update_start"),
-    confidence=POSSIBLE,
     stacked=True,
 )
-_CONFIGURES = Holder(
+_CONFIGURES = perhaps(
     "it changes the array, holding reconfig_mutex",
     "drivers/md/md-cluster.c process_metadata_update() tries reconfig_mutex again and "
     "again; drivers/md/md.c md_ioctl(), md_attr_store() hold it",
@@ -52,7 +48,6 @@ _CONFIGURES = Holder(
     lock="the lock of an array's configuration (reconfig_mutex)",
     caller=names("process_metadata_update"),
     not_called=names("md_ioctl md_attr_store mddev_lock"),
-    confidence=POSSIBLE,
     stacked=True,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {

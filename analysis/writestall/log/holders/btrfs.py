@@ -67,7 +67,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             GUESS,
             lock="a tree block of btrfs",
-            why="it changes a tree with blocks of it locked, and waits for free space",
+            why="it changes a tree with blocks of it locked, and needs free space",
             source="fs/btrfs/ctree.c btrfs_force_cow_block() allocates the copy of a "
             "block with that one locked; extent-tree.c find_free_extent() waits in "
             "btrfs_chunk_alloc()",

@@ -7,8 +7,7 @@ A lock of a slot or connection names no object on a stack: all are `possible`.
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names, of_row
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, of_row, perhaps
 from writestall_base import wait_classes as c
 
 _HOTPLUG = (
@@ -44,6 +43,16 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "it resets the slot",
         "drivers/pci/hotplug/pciehp_hpc.c pciehp_reset_slot() has reset_lock for "
         "writing until the reset is over",
+    ),
+    (
+        "the lock of a device (device_lock)",
+        "__device_driver_lock device_release_driver_internal pci_dev_set_disconnected "
+        "pci_dev_set_io_state",
+        "pci_slot_reset pci_bus_reset pci_reset_bus pci_reset_function "
+        "pci_try_reset_function __pci_reset_function_locked",
+        "it resets PCI devices, each with its lock",
+        "drivers/pci/pci.c pci_slot_reset(): pci_slot_lock() has the lock of each "
+        "device of the slot; pci_reset_function()",
     ),
     (
         "pci_slot_mutex",
@@ -163,7 +172,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "fs/namei.c vfs_rmdir() holds around configfs_rmdir()",
     ),
 )
-_SOCKET = Holder(
+_SOCKET = perhaps(
     "it sends on a socket, or closes it, with the socket locked",
     "include/net/sock.h lock_sock(): until release_sock(); net/ipv4/tcp.c "
     "tcp_sendmsg() and __tcp_close() run under it, but for their waits in "
@@ -175,7 +184,6 @@ _SOCKET = Holder(
         "sk_stream_wait_* sk_wait_data wait_woken lock_sock_nested __lock_sock "
         "inet_csk_accept"
     ),
-    confidence=POSSIBLE,
     stacked=True,
 )
 _RULES = (_SOCKET, *(of_row(*row, stacked=True) for row in _ROWS))

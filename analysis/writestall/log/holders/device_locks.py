@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names, of_row
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, of_row, perhaps
 from writestall_base import wait_classes as c
 
 _OPEN_MUTEX = names(
@@ -45,7 +44,7 @@ _WITH_NAMESPACES = names(
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
-        Holder(
+        perhaps(
             "it suspends or resumes the device",
             "drivers/base/power/runtime.c rpm_callback() runs with the device "
             "RPM_SUSPENDING or RPM_RESUMING, for the end of which "
@@ -54,9 +53,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="runtime_status of a device",
             caller=names("rpm_resume rpm_suspend *pm_runtime_barrier"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it freezes or syncs the queues of the controller's namespaces",
             "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
             "up to 6.10 (SRCU since)",
@@ -64,7 +62,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="the namespaces of an NVMe controller (namespaces_rwsem)",
             caller=_NAMESPACES,
             stacked=True,
-            confidence=POSSIBLE,
         ),
         of_row(
             "the scan of an NVMe controller (scan_lock)",
@@ -76,7 +73,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "nvme_passthru_end(), for a command that changes namespaces",
             stacked=True,
         ),
-        Holder(
+        perhaps(
             "it closes the disk that it removes, holding bd_mutex",
             "drivers/nvme/host/multipath.c nvme_mpath_remove_disk(), below "
             "nvme_ns_head_release() (5.13 to 5.14): fs/block_dev.c __blkdev_put() has "
@@ -84,11 +81,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("__blkdev_put blkdev_put bdev_release"),
             lock="the lock of a disk's opens and closes (open_mutex)",
             caller=names("del_gendisk"),
-            confidence=POSSIBLE,
             stacked=True,
             itself=True,
         ),
-        Holder(
+        perhaps(
             "it ends a command that changes namespaces, holding subsys->lock",
             "drivers/nvme/host/core.c nvme_passthru_start() (5.2 to 5.3) takes "
             "subsys->lock until nvme_passthru_end(), which calls nvme_update_formats() "
@@ -97,11 +93,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="the lock of an NVMe subsystem (subsys->lock)",
             also=names("nvme_remove_invalid_namespaces"),
             caller=names("nvme_ns_remove nvme_init_ns_head nvme_find_ns_head"),
-            confidence=POSSIBLE,
             stacked=True,
             itself=True,
         ),
-        Holder(
+        perhaps(
             "it opens, closes or removes a disk, holding its open_mutex",
             "block/bdev.c bdev_open(), bdev_release(), block/genhd.c del_gendisk(): "
             "disk->open_mutex (bd_mutex before 5.14; fs/block_dev.c "
@@ -111,9 +106,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_OPEN_MUTEX,
             not_called=_OPEN_MUTEX,
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it binds a driver to a device or removes it, holding the device's lock",
             "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
             "device_lock() while the driver's probe() or remove() runs; "
@@ -124,7 +118,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_DEVICE_LOCK,
             not_called=_DEVICE_LOCK,
             stacked=True,
-            confidence=POSSIBLE,
         ),
     ),
 }

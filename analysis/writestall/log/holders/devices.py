@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from writestall.classify.rules import own_io
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import LIKELY, POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
+from writestall.log.stuck import LIKELY
 from writestall_base import wait_classes as c
 
 _MD_THREAD = names("md_thread raid1d raid10d raid5d raid5_do_work")
@@ -49,25 +49,23 @@ _BELOW_WORKS = (
 )
 _BELOW = names(_BELOW_WORKS)
 
-_LOOP = Holder(
+_LOOP = perhaps(
     "it does the loop device's I/O",
     "drivers/block/loop.c loop_process_work() reads and writes the file below",
     _LOOP_WORK,
     lock="an I/O of a loop device",
     stacked=True,
     same_disk=True,
-    confidence=POSSIBLE,
 )
-_ARRAY = Holder(
+_ARRAY = perhaps(
     "it works for the array",
     "drivers/md/raid5.c raid5d(), raid1.c raid1d(): writes to the array go through it",
     _MD_THREAD,
     lock="an I/O of an array",
     stacked=True,
     same_disk=True,
-    confidence=POSSIBLE,
 )
-_BELOW_ALL = Holder(
+_BELOW_ALL = perhaps(
     "it works for a device that may lie below",
     "drivers/md/md.c md_thread(), dm-crypt.c kcryptd_crypt(), dm-writecache.c, "
     "drivers/block/loop.c: an I/O to the device above waits for these; the log does "
@@ -78,7 +76,6 @@ _BELOW_ALL = Holder(
     not_shows=names("md_do_sync r5l_do_reclaim"),
     of=_BLOCK_IO,
     not_of=_BELOW,
-    confidence=POSSIBLE,
     stacked=True,
     not_plain=True,
     pool=True,
@@ -104,7 +101,7 @@ _SUSPENDED = replace(
     lock="DMF_BLOCK_IO_FOR_SUSPEND of a mapped device",
     not_of=names(f"{_SUSPENDS} {_NO_DISK_NAMES}"),
 )
-_TARGET_WORKER = Holder(
+_TARGET_WORKER = perhaps(
     "it suspends the device, or swaps its table, and its target works on after",
     "drivers/md/dm-era-target.c perform_rpc() waits for the target's worker, "
     "which era_postsuspend() stops",
@@ -112,7 +109,6 @@ _TARGET_WORKER = Holder(
     lock="the worker of a suspended target",
     caller=names("perform_rpc in_worker*"),
     stacked=True,
-    confidence=POSSIBLE,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (_TARGET_WORKER,),
@@ -128,7 +124,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     ),
     c.PAGE_WRITEBACK: (_ENDS_WRITEBACK, replace(_SUSPENDED, of=None)),
     c.RAID_OR_DM: (
-        Holder(
+        perhaps(
             "it resyncs the array and keeps writes out",
             "drivers/md/raid1.c raise_barrier(), raid10.c: a resync holds the barrier",
             _RESYNC,
@@ -136,9 +132,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("*wait_barrier regular_request_wait md_set_readonly"),
             not_of=names("md_do_sync"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is the thread that is to end",
             "drivers/md/md.c md_unregister_thread(): kthread_stop() waits until "
             "md_do_sync() has returned",
@@ -147,9 +142,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("md_unregister_thread md_reap_sync_thread"),
             not_of=names("md_do_sync"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it uses the table of the mapped device (SRCU)",
             "drivers/md/dm.c dm_get_live_table() is a reader of io_barrier, for which "
             "dm_sync_table() waits with synchronize_srcu()",
@@ -161,10 +155,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("dm_swap_table __dm_suspend dm_suspend dm_sync_table"),
             not_shows=names("dm_swap_table __dm_suspend"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
         _TARGET_WORKER,
-        Holder(
+        perhaps(
             "it starts or runs the sync that is to stop",
             "drivers/md/md.c stop_sync_thread() waits until MD_RECOVERY_RUNNING is "
             "clear, which md_start_sync() and md_do_sync() run under",
@@ -172,9 +165,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="MD_RECOVERY_RUNNING of an array",
             of=names("stop_sync_thread idle_sync_thread frozen_sync_thread"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is inside a request to the array that is to be suspended",
             "drivers/md/md.c mddev_suspend(): until active_io, which "
             "md_handle_request() raises, is zero",
@@ -184,9 +176,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=names("mddev_suspend __mddev_suspend"),
             stacked=True,
             past=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is the array's thread, and waits for I/O that it has to end",
             "drivers/md/raid5.c raid5d() (raid1d(), raid10d()) calls "
             "md_check_recovery(), which may call mddev_suspend()",
@@ -195,9 +186,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("mddev_suspend __mddev_suspend raid5_quiesce"),
             stacked=True,
             itself=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it has requests pending that the resync waits for",
             "drivers/md/raid1.c raise_barrier(): until nothing is pending; raid1d() "
             "and raid10d() retry what failed",
@@ -205,7 +195,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="nr_pending of raid1 and raid10",
             of=names("raise_barrier"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
         Holder(
             "it writes the array's bitmap for others",
@@ -251,7 +240,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=names(_LOOP_WORKS),
             not_plain=False,
         ),
-        Holder(
+        perhaps(
             "it works for the mapped device",
             "drivers/md/dm-thin.c do_worker(), dm-delay.c, dm-raid1.c, dm-writecache.c",
             _DM_WORK,
@@ -262,9 +251,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             ),
             not_of=names(f"{_DM_WORKS} {_SLEEPS_FOR_LOCK}"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it works for the cache",
             "drivers/md/bcache/writeback.c, alloc.c, journal.c",
             _BCACHE_THREAD,
@@ -273,9 +261,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=_BCACHE_THREAD,
             not_caller=names("bch_bucket_alloc* cached_dev_write"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it works for the replicated device",
             "drivers/block/drbd/drbd_worker.c, drbd_receiver.c",
             _DRBD_THREAD,
@@ -283,11 +270,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("drbd_* *_drbd_* al_begin_io* inc_ap_bio"),
             not_of=_DRBD_THREAD,
             stacked=True,
-            confidence=POSSIBLE,
         ),
     ),
     c.DEVICE_IO: (
-        Holder(
+        perhaps(
             "it transfers to the USB device, holding its lock",
             "drivers/usb/storage/usb.c usb_stor_control_thread() holds dev_mutex for a "
             "command, scsiglue.c device_reset() takes it",
@@ -296,7 +282,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("scsi_error_handler"),
             caller=names("device_reset command_abort bus_reset"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
         Holder(
             "it recovers the SCSI host from errors",
@@ -308,14 +293,13 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             past=True,
         ),
-        Holder(
+        perhaps(
             "it recovers a SCSI host, and a command that timed out ends after that",
             "drivers/scsi/scsi_error.c scsi_times_out(), scsi_eh_flush_done_q()",
             names("scsi_error_handler"),
             lock="a command that SCSI recovers from",
             of=names("blk_execute_rq* scsi_execute* __scsi_execute*"),
             not_of=names("scsi_error_handler blk_queue_enter"),
-            confidence=POSSIBLE,
             stacked=True,
             past=True,
         ),
@@ -326,7 +310,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     ),
     c.BLOCK_QUEUE: (
         _LOOP,
-        Holder(
+        perhaps(
             "it has frozen the queue",
             "block/blk-mq.c blk_mq_freeze_queue(): bio_queue_enter() waits until it is "
             "unfrozen",
@@ -337,18 +321,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="mq_freeze_depth of a queue",
             of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
             not_of=names("blk_mq_freeze_queue*"),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is inside the queue that is to freeze",
             "block/blk-mq.c blk_mq_freeze_queue_wait(): until q_usage_counter is zero, "
             "which bio_queue_enter() raises before a request is allocated",
             names("blk_mq_get_tag rq_qos_wait wbt_wait __blk_mq_alloc_request*"),
             lock="q_usage_counter of a frozen queue",
             of=names("blk_mq_freeze_queue_wait*"),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it adds or removes a queue of the same tags, and waits for another's end",
             "block/blk-mq.c blk_mq_del_queue_tag_set(), blk_mq_update_tag_set_shared() "
             "(until 6.18): tag_list_lock is held while a queue freezes",
@@ -359,10 +341,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             ),
             lock="the lock of a set of tags (tag_list_lock)",
             caller=names("blk_mq_quiesce_tagset blk_mq_unquiesce_tagset"),
-            confidence=POSSIBLE,
             stacked=True,
         ),
-        Holder(
+        perhaps(
             "it handles requests or bios of the queue that is to freeze",
             "block/blk-mq.c blk_mq_timeout_work(), drivers/scsi/scsi_error.c "
             "scsi_error_handler(): requests that timed out end after these; "
@@ -371,7 +352,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("blk_mq_timeout_work scsi_error_handler blk_zone_wplug_bio_work"),
             lock="q_usage_counter of a frozen queue",
             of=names("blk_mq_freeze_queue_wait*"),
-            confidence=POSSIBLE,
             stacked=True,
             past=True,
         ),

@@ -7,8 +7,7 @@ and of several candidates none is given.
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names, of_row
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, of_row, perhaps
 from writestall_base import wait_classes as c
 
 _BEFORE_DIO = (
@@ -181,7 +180,7 @@ _OTHER = tuple(
     of_row(lock, waits, inside, why, source)
     for waits, inside, lock, why, source in _USERS
 )
-_DIO = Holder(
+_DIO = perhaps(
     "it does direct I/O to a file, which must have ended",
     "fs/inode.c inode_dio_wait(): until inode_dio_end(); fs/iomap/direct-io.c "
     "__iomap_dio_rw(), fs/direct-io.c __blockdev_direct_IO() call inode_dio_begin() "
@@ -193,10 +192,9 @@ _DIO = Holder(
     lock="i_dio_count of an inode",
     not_shows=names(_BEFORE_DIO),
     caller=names("inode_dio_wait* __inode_dio_wait inode_dio_finished"),
-    confidence=POSSIBLE,
     same_program=True,
 )
-_ASYNC = Holder(
+_ASYNC = perhaps(
     "it runs a function that was called asynchronously",
     "kernel/async.c async_synchronize_cookie_domain() waits until "
     "async_run_entry_fn() of all earlier calls has returned",
@@ -204,11 +202,10 @@ _ASYNC = Holder(
     lock="functions that were called asynchronously (async_done)",
     caller=names("async_synchronize_*"),
     not_shows=names("async_synchronize_*"),
-    confidence=POSSIBLE,
     stacked=True,
     pool=True,
 )
-_DUMPS = Holder(
+_DUMPS = perhaps(
     "it writes the core of the process, for which its other threads wait",
     "kernel/exit.c coredump_task_exit() (exit_mm() before 5.16): until "
     "fs/coredump.c coredump_finish()",
@@ -216,10 +213,9 @@ _DUMPS = Holder(
     lock="the core dump of a process",
     caller=names("coredump_task_exit exit_mm do_exit"),
     not_shows=names("coredump_wait"),
-    confidence=POSSIBLE,
     same_program=True,
 )
-_LOOP_REQUESTS = Holder(
+_LOOP_REQUESTS = perhaps(
     "it does the loop device's requests, which the freeze waits for",
     "drivers/block/loop.c __loop_update_dio(), loop_set_status() freeze the queue; "
     "loop_process_work() ends its requests",
@@ -227,7 +223,6 @@ _LOOP_REQUESTS = Holder(
     lock="q_usage_counter of a loop device",
     caller=names("blk_mq_freeze_queue_wait*"),
     of=names("loop_* __loop_*"),
-    confidence=POSSIBLE,
     stacked=True,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {

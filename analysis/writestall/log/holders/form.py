@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from writestall.log.disks import PLAIN, differ
 from writestall.log.holders.around import Around
@@ -214,24 +215,26 @@ class Holder:
         return first, self.confidence if sure else POSSIBLE
 
 
+# A rule about one object of many, or where no stack names the owner.
+perhaps = partial(Holder, confidence=POSSIBLE)
+GUESS = perhaps("", "", names(""))
+
+
 def of_row(
     lock: str, waits: str, holds: str, why: str, source: str, *, stacked: bool = False
 ) -> Holder:
     """Who is inside one of the functions that hold what those that wait ask for: of one
     object that no stack names, so `possible`."""
-    return Holder(
+    return perhaps(
         why,
         source,
         names(holds),
         lock=lock,
         caller=names(waits),
         not_called=names(waits),
-        confidence=POSSIBLE,
         stacked=stacked,
     )
 
 
-# Where no stack names the owner, and one task alone fits.
-GUESS = Holder("", "", names(""), confidence=POSSIBLE)
 # What a holder of an inner lock is not: still before it, or in a queue of its own.
 BEFORE = (c.DIRTY_THROTTLE, c.INODE_LOCK, c.JOURNAL_SPACE)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _TASKS = (c.WRITER, c.WRITEBACK, c.ROLE_OTHER)
@@ -77,7 +76,7 @@ _HANDLES = (
         not_in=_WITHOUT_HANDLE,
         any_right=True,
     ),
-    Holder(
+    perhaps(
         "it may have a handle open, and the commit waits for all handles",
         "fs/ext4/inode.c ext4_do_writepages(), namei.c: these functions open a handle, "
         "but sleep before that as well",
@@ -85,7 +84,6 @@ _HANDLES = (
         lock="t_updates of a jbd2 transaction",
         not_shows=_BEFORE_HANDLE,
         not_in=(*_WITHOUT_HANDLE, c.INODE_LOCK),
-        confidence=POSSIBLE,
         any_right=True,
     ),
 )
@@ -108,7 +106,7 @@ _LOG = (
         lock="an iclog of an XFS log",
         not_of=names(f"xlog_ioend_work {_SPACE} {_PUSHING}"),
     ),
-    Holder(
+    perhaps(
         "it ends the log's writes",
         "fs/xfs/xfs_log.c xlog_ioend_work() puts what was logged into the AIL, from "
         "where it is written, and frees buffers that a push of the CIL waits for",
@@ -116,15 +114,13 @@ _LOG = (
         lock="an iclog of an XFS log",
         of=names(f"{_SPACE} {_PUSHING}"),
         not_of=_LOG_ENDS,
-        confidence=POSSIBLE,
     ),
-    Holder(
+    perhaps(
         "it pushes what the log has collected",
         "fs/xfs/xfs_log_cil.c xlog_cil_push_work() writes the commit record",
         _CIL_PUSH,
         lock="the CIL of an XFS log",
         not_of=_CIL_PUSH,
-        confidence=POSSIBLE,
     ),
 )
 
@@ -146,7 +142,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_in=(c.JOURNAL_TRANSACTION,),
             any_right=True,
         ),
-        Holder(
+        perhaps(
             "it has locked buffers of a page, and sends them",
             "fs/buffer.c __block_write_full_folio() locks the buffers of a page before "
             "it submits one; fs/jbd2/transaction.c do_get_write_access() locks one",
@@ -154,7 +150,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="BH_Lock of a buffer",
             of=names("__lock_buffer"),
             not_shows=names("__lock_buffer"),
-            confidence=POSSIBLE,
         ),
     ),
     c.JOURNAL_COMMIT_WAIT: (
@@ -167,7 +162,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_caller=_FAST_COMMIT,
             any_right=True,
         ),
-        Holder(
+        perhaps(
             "it changes an inode, and the fast commit waits until it has",
             "fs/ext4/fast_commit.c ext4_fc_submit_inode_data_all() waits for "
             "i_fc_updates, which ext4_fc_start_update() raises for an operation",
@@ -175,29 +170,26 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="i_fc_updates of an ext4 inode",
             also=names("ext4_should_retry_alloc"),
             caller=_FAST_COMMIT,
-            confidence=POSSIBLE,
             any_right=True,
         ),
         *_LOG,
-        Holder(
+        perhaps(
             "it writes the log, holding its lock",
             "fs/gfs2/log.c gfs2_log_flush() holds sd_log_flush_lock",
             names("gfs2_log_flush gfs2_logd"),
             lock="sd_log_flush_lock of gfs2",
             of=names("gfs2_log_flush"),
             not_in=(c.JOURNAL_COMMIT_WAIT,),
-            confidence=POSSIBLE,
         ),
     ),
     c.JOURNAL_TRANSACTION: (
-        Holder(
+        perhaps(
             "its fast commit is under way, and a full one waits for its end",
             "fs/jbd2/commit.c jbd2_journal_commit_transaction(): while "
             "JBD2_FAST_COMMIT_ONGOING is set (since 5.10)",
             _FAST_COMMIT,
             lock="JBD2_FAST_COMMIT_ONGOING of a journal",
             caller=names("jbd2_journal_commit_transaction"),
-            confidence=POSSIBLE,
         ),
         Holder(
             "it commits the locked transaction",
@@ -210,7 +202,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         *(replace(handle, roles=(c.JOURNAL,)) for handle in _HANDLES),
         *(replace(handle, of=_LOCK_UPDATES) for handle in _HANDLES),
-        Holder(
+        perhaps(
             "it keeps all handles out",
             "fs/jbd2/transaction.c jbd2_journal_lock_updates()",
             _HOLDS_UPDATES,
@@ -218,7 +210,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             roles=_TASKS,
             not_of=_LOCK_UPDATES,
             not_shows=_LOCK_UPDATES,
-            confidence=POSSIBLE,
         ),
     ),
     c.JOURNAL_SPACE: (

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 FLUSHER = names(
@@ -108,7 +107,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
         ),
-        Holder(
+        perhaps(
             "it writes a page of the block device and holds its lock",
             "fs/buffer.c __block_write_full_folio(): is given the locked page",
             names("__block_write_full_*"),
@@ -116,9 +115,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             also=names(_OF_DEVICE),
             not_in=_NOT_WITH_PAGE,
             of=names(_OF_DEVICE),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it writes pages and may hold a lock of one",
             "fs/iomap/buffered-io.c iomap_writepages(): its last bio goes down with no "
             "page locked, those before it with one",
@@ -127,9 +125,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_AFTER_UNLOCK,
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it may hold a page's lock",
             "fs/btrfs/file.c prepare_pages(), fs/buffer.c block_write_begin(), "
             "mm/truncate.c truncate_inode_pages_range(): they sleep with pages locked",
@@ -137,16 +134,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_locked of a page",
             not_in=_NOT_WITH_PAGE,
             not_of=_READS,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it reads a page in, holding its lock, and waits for a buffer of it",
             "fs/buffer.c block_read_full_folio() locks the buffers of the locked page",
             names("block_read_full_folio block_read_full_page"),
             lock="PG_locked of a page",
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it reads pages in, and has them locked until that has ended",
             "mm/readahead.c page_cache_ra_unbounded() adds locked pages and then calls "
             "read_pages(); mm/filemap.c filemap_create_folio()",
@@ -154,9 +149,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_locked of a page",
             not_in=(c.PAGE_LOCK,),
             past=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it collects the pages of a cluster, and waits for one with others locked",
             "fs/f2fs/data.c f2fs_write_cache_pages() of a compressed file: "
             "f2fs_compress_ctx_add_page() keeps each page locked until the cluster is "
@@ -165,9 +159,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_locked of a page",
             of=names("f2fs_write_multi_pages prepare_compress_overwrite"),
             not_shows=names("f2fs_write_multi_pages prepare_compress_overwrite"),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it writes a page, and waits for others with that one locked",
             "fs/btrfs/extent_io.c writepage_delalloc() is given the locked page, and "
             "lock_delalloc_folios() takes the others of its range; fs/f2fs/compress.c "
@@ -175,7 +168,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _LOCKS_MORE,
             lock="PG_locked of a page",
             not_of=_READS,
-            confidence=POSSIBLE,
         ),
     ),
     c.PAGE_WRITEBACK: (
@@ -215,16 +207,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=_WAITS_FOR_PAGE,
             any_right=True,
         ),
-        Holder(
+        perhaps(
             "it writes an inode",
             "fs/fs-writeback.c inode_wait_for_writeback(): I_SYNC is set by who writes",
             names("__writeback_single_inode writeback_single_inode"),
             lock="I_SYNC of an inode",
             caller=_ONE_INODE,
             not_called=_ONE_INODE,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it writes pages, has not sent all yet, and waits for the lock of another",
             "fs/btrfs/extent_io.c extent_write_cache_pages() (up to 5.5), "
             "fs/iomap/buffered-io.c iomap_writepages(): pages are collected for one "
@@ -233,9 +224,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_writeback of a page that is not sent yet",
             also=_LOCKS_PAGE,
             not_of=_WRITES_PAGES,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is on the way down to the disk with pages under writeback",
             "mm/page-writeback.c do_writepages(): PG_writeback is set before "
             "submit_bio(), and cleared when the bio ends; another task's fsync() is on "
@@ -245,7 +235,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             also=_WRITES_ANY_FILE,
             not_of=names("xfs_flush_inodes"),
             not_shows=names(_OF_DEVICE),
-            confidence=POSSIBLE,
         ),
     ),
     c.DIRTY_THROTTLE: (
@@ -275,7 +264,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("throttle_direct_reclaim"),
             stacked=True,
         ),
-        Holder(
+        perhaps(
             "it writes what dm-crypt has encrypted, whose pages the pool then gets",
             "drivers/md/dm-crypt.c crypt_endio() frees the pages of a write, which "
             "dmcrypt_write() submits",
@@ -283,9 +272,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="the pages of dm-crypt's pool",
             of=names("crypt_alloc_buffer"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it kills for memory, or ends after that",
             "mm/memcontrol.c mem_cgroup_oom_synchronize(), mm/oom_kill.c "
             "out_of_memory(): oom_lock, and memory comes when the victim has gone",
@@ -294,7 +282,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("mem_cgroup_oom* out_of_memory pagefault_out_of_memory"),
             not_shows=names("mem_cgroup_oom_synchronize"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
     ),
 }

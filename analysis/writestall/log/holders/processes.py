@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from writestall.classify.rules.locks import MMAP_LOCK
-from writestall.log.holders.form import Holder, names, of_row
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, of_row, perhaps
 from writestall_base import wait_classes as c
 
 _MMAP_LOCK = names(" ".join(MMAP_LOCK))
@@ -37,7 +36,7 @@ _IN_KERNFS = names(
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
-        Holder(
+        perhaps(
             "it holds the lock of its process's memory map",
             "mm/memory.c handle_mm_fault(), mm/mmap.c do_mmap(): they run under "
             "mmap_lock, a page fault's I/O included",
@@ -45,10 +44,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="mmap_lock of a process",
             caller=_MMAP_LOCK,
             not_called=_MMAP_LOCK,
-            confidence=POSSIBLE,
             same_program=True,
         ),
-        Holder(
+        perhaps(
             "it waits for the lock of its process's memory map to write, and readers "
             "queue behind it",
             "kernel/locking/rwsem.c rwsem_down_read_slowpath(): a reader does not pass "
@@ -58,17 +56,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             also=_MMAP_LOCK,
             of=names("*down_read* mmap_read_lock* lock_mm_and_find_vma"),
             caller=_MMAP_LOCK,
-            confidence=POSSIBLE,
             same_program=True,
         ),
-        Holder(
+        perhaps(
             "it handles a request of generic netlink",
             "drivers/block/nbd.c nbd_genl_disconnect() and its like: genl_rcv_msg() "
             "calls them under genl_mutex, but for families with parallel_ops",
             names("genl_family_rcv_msg_doit genl_family_rcv_msg"),
             lock="the lock of generic netlink (genl_mutex)",
             caller=names("genl_lock genl_op_lock genl_rcv_msg"),
-            confidence=POSSIBLE,
             stacked=True,
         ),
         Holder(
@@ -89,16 +85,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "cpuset_mutex, the wait for cpus_read_lock() included (up to 5.3)",
             stacked=True,
         ),
-        Holder(
+        perhaps(
             "it takes a CPU up or down, and keeps the set of CPUs from others",
             "kernel/cpu.c _cpu_up(), _cpu_down(): cpu_hotplug_lock for writing",
             names("_cpu_up _cpu_down cpuhp_kick_ap_work takedown_cpu bringup_cpu"),
             lock="the lock of the set of CPUs (cpu_hotplug_lock)",
             caller=names("cpus_read_lock get_online_cpus cpus_read_trylock"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is inside execve(), and waits for the process's other threads",
             "fs/exec.c prepare_bprm_creds() takes cred_guard_mutex, held until "
             "install_exec_creds(); begin_new_exec() calls de_thread() meanwhile",
@@ -109,16 +104,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="cred_guard_mutex of a process",
             caller=names("mm_access ptrace_attach proc_pid_attr_write lock_trace"),
             stacked=True,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it uses a file of sysfs that is to go",
             "fs/kernfs/dir.c kernfs_drain(): a file is removed when nobody is inside "
             "its operations",
             _IN_KERNFS,
             lock="active references of a kernfs node",
             caller=_KERNFS,
-            confidence=POSSIBLE,
         ),
         Holder(
             "it takes the CPU down or up, as its hotplug thread",
@@ -136,7 +129,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="deferred_probe_work",
             of=names("wait_for_device_probe"),
         ),
-        Holder(
+        perhaps(
             "it loads a module, as the helper that is waited for may do",
             "kernel/umh.c call_usermodehelper_exec() below kernel/module/kmod.c "
             "__request_module(): until modprobe has ended",
@@ -146,7 +139,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=names("call_usermodehelper_exec"),
             past=True,
             stacked=True,
-            confidence=POSSIBLE,
         ),
         Holder(
             "it makes and removes the nodes in /dev",
@@ -155,7 +147,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="a request to devtmpfs",
             caller=names("devtmpfs_submit_req"),
         ),
-        Holder(
+        perhaps(
             "it starts or ends a task",
             "include/linux/cgroup-defs.h cgroup_threadgroup_change_begin(): fork() and "
             "exit() hold cgroup_threadgroup_rwsem for reading",
@@ -163,7 +155,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="the lock of a cgroup's tasks (cgroup_threadgroup_rwsem)",
             not_in=(c.OTHER,),
             caller=_MOVES,
-            confidence=POSSIBLE,
         ),
         Holder(
             "it scans the quota groups again",
@@ -181,22 +172,20 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=_REQUESTS,
             worker_of=True,
         ),
-        Holder(
+        perhaps(
             "it makes the workers of the waiter's io_uring, and ends after them",
             "fs/io-wq.c io_wq_manager() of 5.12, named iou-mgr-PID; "
             "io_wq_destroy_manager() waits for its end",
             names("io_wq_manager"),
             lock="the manager of an io_uring's workers",
             caller=names("io_wq_destroy_manager io_wq_put_and_exit"),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it does a request of an io_uring",
             "io_uring/io_uring.c io_ring_exit_work() waits until all are over",
             _WORKER,
             lock="a request of an io_uring",
             of=names("io_ring_exit_work"),
-            confidence=POSSIBLE,
         ),
     ),
 }

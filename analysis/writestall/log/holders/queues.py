@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _STORES = "queue_*_store elv_iosched_store"
-_LIMITS = Holder(
+_LIMITS = perhaps(
     "it changes the limits of a queue, holding their lock",
     "include/linux/blkdev.h queue_limits_start_update() takes limits_lock (since 6.9), "
     "queue_limits_commit_update() releases it: drivers/scsi/sd.c sd_revalidate_disk(), "
@@ -25,11 +24,10 @@ _LIMITS = Holder(
         "sd_zbc_* nvme_update_ns_info* loop_reconfigure_limits nbd_set_size "
         "blk_revalidate_disk_zones disk_update_zone_resources"
     ),
-    confidence=POSSIBLE,
     past=True,
     stacked=True,
 )
-_STORE_FROZE = Holder(
+_STORE_FROZE = perhaps(
     "it has frozen the queue, to store a file of sysfs",
     "block/blk-sysfs.c queue_attr_store() freezes the queue before it calls the file's "
     "own function (up to 6.13), elevator.c elv_iosched_store() since",
@@ -38,10 +36,9 @@ _STORE_FROZE = Holder(
     also=names(_STORES),
     not_shows=names("blk_mq_freeze_queue_wait*"),
     of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
-    confidence=POSSIBLE,
     stacked=True,
 )
-_HEAD = Holder(
+_HEAD = perhaps(
     "it is inside a request to the multipath device (SRCU)",
     "drivers/nvme/host/multipath.c nvme_ns_head_submit_bio() is a reader of "
     "head->srcu, for which nvme_mpath_set_live() and nvme_ns_remove() wait",
@@ -52,7 +49,6 @@ _HEAD = Holder(
         "nvme_mpath_shutdown_disk nvme_update_ns_ana_state"
     ),
     caller=names("synchronize_srcu* __synchronize_srcu nvme_mpath_* nvme_ns_remove"),
-    confidence=POSSIBLE,
     any_right=True,
     stacked=True,
 )
@@ -64,7 +60,7 @@ _FREEZERS = (
     "iolatency_set_limit elevator_switch* elevator_disable do_rbd_remove "
     "disk_set_zoned scsi_device_quiesce"
 )
-_DRIVER_FROZE = Holder(
+_DRIVER_FROZE = perhaps(
     "it is in a function that freezes the queue",
     "block/genhd.c del_gendisk() (blk_freeze_queue_start() in __blk_mark_disk_dead(), "
     "before open_mutex from 6.5 to 6.10), drivers/nvme/host/core.c "
@@ -73,11 +69,10 @@ _DRIVER_FROZE = Holder(
     names(_FREEZERS),
     lock="mq_freeze_depth of a queue",
     of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
-    confidence=POSSIBLE,
     stacked=True,
     itself=True,
 )
-_SENDS = Holder(
+_SENDS = perhaps(
     "it sends requests of a queue, and waits before they are sent",
     "block/blk-mq.c blk_mq_dispatch_rq_list() calls the driver's queue_rq(), "
     "drivers/ufs/core/ufshcd.c ufshcd_queuecommand(): a request holds q_usage_counter "
@@ -88,11 +83,10 @@ _SENDS = Holder(
     ),
     lock="q_usage_counter of a frozen queue",
     of=names("blk_mq_freeze_queue_wait* blk_freeze_queue"),
-    confidence=POSSIBLE,
     past=True,
     stacked=True,
 )
-_IN_HEAD = Holder(
+_IN_HEAD = perhaps(
     "it is inside a request to the multipath device that is to freeze",
     "block/blk-core.c generic_make_request(), __submit_bio(): q_usage_counter is held "
     "while the driver's function runs, nvme_ns_head_submit_bio()",
@@ -104,7 +98,6 @@ _IN_HEAD = Holder(
         "nvme_mpath_wait_freeze"
     ),
     caller=names("blk_mq_freeze_queue_wait*"),
-    confidence=POSSIBLE,
     any_right=True,
     stacked=True,
 )

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _COPY_WAITS = names(
@@ -22,7 +21,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("nfs4_wait_clnt_recover"),
             past=True,
         ),
-        Holder(
+        perhaps(
             "it reads a page of a directory from the server, holding the page's lock",
             "fs/nfs/dir.c nfs_readdir_filler() fills a page that read_cache_page() has "
             "locked",
@@ -30,9 +29,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_locked of a page of an NFS directory",
             caller=names("do_read_cache_page read_cache_page"),
             of=names("nfs_readdir"),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is a FUSE server, inside a request",
             "fs/fuse/dev.c request_wait_answer(): until the server has written the "
             "answer to /dev/fuse",
@@ -40,23 +38,21 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="the answer of a FUSE server",
             of=names("request_wait_answer"),
             not_shows=names("request_wait_answer"),
-            confidence=POSSIBLE,
         ),
     ),
     c.OTHER: (
-        Holder(
+        perhaps(
             "it makes the client of the server, which other mounts compare with theirs",
             "fs/nfs/client.c nfs_match_client(), nfs_wait_client_init_complete(): "
             "until nfs_mark_client_ready() of the mount that made it",
             names("nfs_init_client nfs4_init_client nfs3_init_client"),
             lock="an NFS client that is set up (cl_cons_state)",
             caller=names("nfs_wait_client_init_complete"),
-            confidence=POSSIBLE,
             any_right=True,
         ),
     ),
     c.FS_LOCK: (
-        Holder(
+        perhaps(
             "it copies the file up",
             "fs/overlayfs/util.c ovl_copy_up_start() takes the overlay inode's lock, "
             "which ovl_copy_up_one() holds to its end",
@@ -64,7 +60,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="the lock of an overlayfs inode",
             not_shows=_COPY_WAITS,
             of=_COPY_WAITS,
-            confidence=POSSIBLE,
         ),
     ),
 }

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _WRITERS = "_cifsFileInfo_put cifs_new_fileinfo cifs_down_write cifs_del_lock_waiters"
-_LOCK_SEM = Holder(
+_LOCK_SEM = perhaps(
     "it reads or writes the file, or opens it again, holding lock_sem",
     "fs/smb/client/file.c cifs_strict_readv(), cifs_writev(), cifs_push_locks() take "
     "lock_sem for reading, _cifsFileInfo_put() and cifs_new_fileinfo() for writing "
@@ -16,27 +15,24 @@ _LOCK_SEM = Holder(
     names("cifs_strict_readv cifs_strict_writev cifs_writev cifs_push_locks"),
     lock="lock_sem of an SMB inode",
     caller=names(_WRITERS),
-    confidence=POSSIBLE,
     any_right=True,
     not_called=names("cifs_strict_readv cifs_strict_writev cifs_writev"),
 )
-_QUEUED = Holder(
+_QUEUED = perhaps(
     "it wants lock_sem for writing, which keeps readers out",
     "fs/smb/client/file.c _cifsFileInfo_put(); kernel/locking/rwsem.c",
     names("_cifsFileInfo_put cifs_new_fileinfo"),
     lock="lock_sem of an SMB inode",
     also=names("*down_write*"),
     caller=names("cifs_reopen_file cifs_push_locks cifs_strict_readv cifs_writev"),
-    confidence=POSSIBLE,
     any_right=True,
 )
-_LAUNDERS = Holder(
+_LAUNDERS = perhaps(
     "it writes the page itself, and waits before its end",
     "fs/cifs/file.c cifs_writepage_locked() (up to 6.2): from set_page_writeback() to "
     "end_page_writeback()",
     names("cifs_writepage_locked cifs_launder_page"),
     lock="PG_writeback of a page of SMB",
-    confidence=POSSIBLE,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (_LOCK_SEM, _QUEUED),

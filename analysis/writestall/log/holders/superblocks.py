@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _FREEZES = names("freeze_super freeze_bdev bdev_freeze sb_wait_write")
@@ -48,7 +47,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=_STARTS_WRITE,
             not_of=_FREEZES,
         ),
-        Holder(
+        perhaps(
             "it thaws the file system, and writes go on when it has",
             "fs/super.c thaw_super(): takes s_umount, then lets writers in "
             "(sb_freeze_unlock())",
@@ -56,9 +55,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock=_S_WRITERS,
             of=_STARTS_WRITE,
             not_of=_THAWS,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it writes to the file system, and the freeze waits for it",
             "fs/super.c sb_wait_write(): percpu_down_write() of s_writers, which "
             "sb_start_write() holds for reading",
@@ -67,11 +65,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_FREEZES,
             of=_WAITS_FOR_WRITERS,
             not_shows=_STARTS_WRITE,
-            confidence=POSSIBLE,
             any_right=True,
             one_waits=True,
         ),
-        Holder(
+        perhaps(
             "it may have writes in flight, and the freeze waits for them",
             "io_uring/rw.c kiocb_start_write(): s_writers is held until a write of an "
             "io_uring has ended",
@@ -79,11 +76,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock=_S_WRITERS,
             caller=_FREEZES,
             of=_WAITS_FOR_WRITERS,
-            confidence=POSSIBLE,
             any_right=True,
             one_waits=True,
         ),
-        Holder(
+        perhaps(
             "it shrinks caches of the file system, holding s_umount",
             "fs/super.c super_cache_scan(): super_trylock_shared() (trylock_super() "
             "before 6.6) for as long as it prunes inodes and dentries",
@@ -91,9 +87,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock=_S_UMOUNT,
             caller=_SUPERS,
             of=_FOR_WRITING,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it syncs the file system, holding s_umount",
             "fs/sync.c sync_inodes_one_sb(), sync_filesystem(): called under s_umount "
             "for reading (fs/super.c iterate_supers())",
@@ -102,18 +97,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_SUPERS_WAITS,
             caller=_SUPERS,
             of=_FOR_WRITING,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it changes the whole file system, holding s_umount",
             "fs/super.c deactivate_super(), reconfigure_super(), freeze_super()",
             _ENDS_SUPER,
             lock=_S_UMOUNT,
             caller=_SUPERS,
             not_called=_SUPERS,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it writes inodes of a file system, holding its s_umount",
             "fs/fs-writeback.c __writeback_inodes_wb() takes s_umount for reading "
             "(trylock_super()) before writeback_sb_inodes()",
@@ -121,7 +114,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock=_S_UMOUNT,
             caller=_SUPERS,
             of=_FOR_WRITING,
-            confidence=POSSIBLE,
         ),
     ),
 }

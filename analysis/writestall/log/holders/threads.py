@@ -7,7 +7,7 @@ thread it is only its caller shows. Of several of one name in a log there is no 
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall.log.stuck import LIKELY, POSSIBLE
 from writestall_base.wait_classes import WAIT_CLASSES
 
@@ -15,6 +15,12 @@ STOPS = names("kthread_stop* kthread_park")
 # Who stops, the thread's function, how sure that is the same thread, and the source
 # (of Linux 6.12).
 _THREADS: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "free_irq __free_irq",
+        "irq_thread",
+        POSSIBLE,
+        "kernel/irq/manage.c __free_irq()",
+    ),
     (
         "ext4_stop_mmpd ext4_put_super",
         "kmmpd",
@@ -128,7 +134,7 @@ RULES = tuple(
     )
     for stops, thread, confidence, source in _THREADS
 )
-_ENDS = Holder(
+_ENDS = perhaps(
     "it is a kernel thread at its end",
     "kernel/kthread.c kthread_stop() waits for the thread's do_exit(), which "
     "exit_signals() and the like may hold up",
@@ -137,6 +143,5 @@ _ENDS = Holder(
     also=names("kthread"),
     caller=STOPS,
     stacked=True,
-    confidence=POSSIBLE,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, (*RULES, _ENDS))

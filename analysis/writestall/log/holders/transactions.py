@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, names, perhaps
 from writestall_base import wait_classes as c
 
 _BTRFS_COMMIT = names("btrfs_commit_transaction")
@@ -83,24 +82,22 @@ _THREADS = names(
 
 _F2FS_GC = names("f2fs_gc do_garbage_collect gc_thread_func")
 
-_CACHING = Holder(
+_CACHING = perhaps(
     "it reads in which space of a block group is free",
     "fs/btrfs/block-group.c btrfs_wait_block_group_cache_progress() waits for "
     "caching_thread()",
     names("caching_thread"),
     lock="the free space of a btrfs block group (caching_ctl)",
     caller=names("btrfs_wait_block_group_cache_* wait_block_group_cache_*"),
-    confidence=POSSIBLE,
     any_right=True,
 )
-_IPUTS = Holder(
+_IPUTS = perhaps(
     "it frees the inodes whose last reference is gone",
     "fs/btrfs/inode.c btrfs_wait_on_delayed_iputs(): until nr_delayed_iputs is zero, "
     "which btrfs_run_delayed_iputs() counts down",
     names("btrfs_run_delayed_iputs run_delayed_iput_locked"),
     lock="nr_delayed_iputs of btrfs",
     caller=names("btrfs_wait_on_delayed_iputs"),
-    confidence=POSSIBLE,
     any_right=True,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -146,7 +143,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="a ticket for space for data of btrfs",
             of=names(_BTRFS_DATA),
         ),
-        Holder(
+        perhaps(
             "it writes the data of the subvolume, for a quota group",
             "fs/btrfs/qgroup.c try_flush_qgroup(): BTRFS_ROOT_QGROUP_FLUSHING while "
             "one task calls btrfs_start_delalloc_snapshot() and "
@@ -155,7 +152,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="qgroup_flush_wait of a btrfs subvolume",
             caller=names("try_flush_qgroup"),
             past=True,
-            confidence=POSSIBLE,
         ),
         # Delayed references are run by a work, no commit (fs/btrfs/extent-tree.c).
         Holder(
@@ -171,7 +167,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "handle_reserve_ticket"
             ),
         ),
-        Holder(
+        perhaps(
             "it has joined the transaction, and the commit waits for all who have",
             "fs/btrfs/transaction.c btrfs_commit_transaction() waits on writer_wait "
             "until num_writers is 1",
@@ -179,11 +175,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="num_writers of a btrfs transaction",
             not_shows=_BTRFS_NOT_JOINED,
             caller=_BTRFS_COMMIT,
-            confidence=POSSIBLE,
             any_right=True,
             one_waits=True,
         ),
-        Holder(
+        perhaps(
             "it may have joined the transaction, and the commit waits for all who have",
             "fs/btrfs/inode.c btrfs_create(), btrfs_unlink(): they work between "
             "btrfs_start_transaction() and btrfs_end_transaction()",
@@ -192,40 +187,36 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_BTRFS_NOT_JOINED,
             not_in=(c.INODE_LOCK, c.PAGE_LOCK),
             caller=_BTRFS_COMMIT,
-            confidence=POSSIBLE,
             any_right=True,
             one_waits=True,
         ),
-        Holder(
+        perhaps(
             "it ends data that the commit waits for",
             "fs/btrfs/transaction.c btrfs_commit_transaction() waits until "
             "pending_ordered is 0, that is for btrfs_finish_ordered_io()",
             names("btrfs_finish_one_ordered btrfs_finish_ordered_io"),
             lock="pending_ordered of a btrfs transaction",
             caller=_BTRFS_COMMIT,
-            confidence=POSSIBLE,
             any_right=True,
             one_waits=True,
         ),
-        Holder(
+        perhaps(
             "its commit has paused scrub",
             "fs/btrfs/scrub.c __scrub_blocked_if_needed(): from btrfs_scrub_pause() to "
             "btrfs_scrub_continue() in btrfs_commit_transaction()",
             _BTRFS_COMMIT,
             lock="scrub_pause_req of btrfs",
             caller=_SCRUB_PAUSES,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it scrubs, and the commit waits until it has paused or stopped",
             "fs/btrfs/scrub.c btrfs_scrub_pause(), btrfs_scrub_cancel()",
             names("btrfs_scrub_dev scrub_enumerate_chunks"),
             lock="scrubs of btrfs under way (scrubs_running)",
             caller=names("btrfs_scrub_pause btrfs_scrub_cancel*"),
-            confidence=POSSIBLE,
             any_right=True,
         ),
-        Holder(
+        perhaps(
             "it writes the log tree",
             "fs/btrfs/tree-log.c wait_log_commit(): one task commits a log tree, the "
             "others wait for it",
@@ -233,7 +224,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="a log tree of btrfs",
             not_shows=_BTRFS_LOG_WAIT,
             caller=_BTRFS_LOG_WAIT,
-            confidence=POSSIBLE,
         ),
         Holder(
             "it writes the checkpoint",
@@ -245,7 +235,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=names(f"{_F2FS_CHECKPOINTS} *down_write*"),
             not_caller=F2FS_PAUSES,
         ),
-        Holder(
+        perhaps(
             "it writes or awaits the checkpoint",
             "fs/f2fs/compress.c f2fs_write_raw_pages(): f2fs_trylock_op() fails while "
             "block_operations() wants cp_rwsem",
@@ -254,9 +244,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("f2fs_*"),
             not_of=_F2FS_CHECKPOINT,
             caller=F2FS_PAUSES,
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it changes quotas in an operation that the checkpoint waits for",
             "fs/f2fs/file.c f2fs_setattr(): dquot_transfer() under f2fs_lock_op()",
             names("f2fs_setattr"),
@@ -264,9 +253,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             also=names("dquot_transfer __dquot_transfer f2fs_transfer_project_quota"),
             of=names("block_operations"),
             not_in=(c.FS_TRANSACTION,),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it collects garbage, for the end of which writers wait",
             "fs/f2fs/segment.c f2fs_balance_fs(): io_schedule() on fggc_wq, which "
             "gc_thread_func() wakes (since 5.13, mount option gc_merge)",
@@ -274,9 +262,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="a garbage collection of f2fs (fggc_wq)",
             caller=names("f2fs_balance_fs"),
             of=names("io_schedule*"),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it collects garbage and holds gc_lock",
             "fs/f2fs/segment.c f2fs_balance_fs(), fs/f2fs/gc.c gc_thread_func()",
             _F2FS_GC,
@@ -288,9 +275,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "__checkpoint_and_complete_reqs f2fs_issue_checkpoint f2fs_sync_fs "
                 "f2fs_ioc_gc* f2fs_ioc_flush_device f2fs_down_write"
             ),
-            confidence=POSSIBLE,
         ),
-        Holder(
+        perhaps(
             "it is in an operation that the checkpoint waits for",
             "fs/f2fs/checkpoint.c block_operations() takes cp_rwsem, which "
             "f2fs_lock_op() holds",
@@ -300,7 +286,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "block_operations f2fs_lock_all f2fs_write_checkpoint write_checkpoint"
             ),
             not_in=(c.FS_TRANSACTION, c.INODE_LOCK),
-            confidence=POSSIBLE,
             any_right=True,
             one_waits=True,
         ),
@@ -323,7 +308,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             # It waits for the log's lock itself.
             not_in=(c.JOURNAL_COMMIT_WAIT,),
         ),
-        Holder(
+        perhaps(
             "it writes the log, holding its lock",
             "fs/gfs2/trans.c __gfs2_trans_begin() takes sd_log_flush_lock for reading, "
             "gfs2_log_flush() for writing",
@@ -331,7 +316,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="sd_log_flush_lock of gfs2",
             of=names("__gfs2_trans_begin"),
             not_in=(c.JOURNAL_COMMIT_WAIT,),
-            confidence=POSSIBLE,
         ),
     ),
 }
