@@ -51,12 +51,13 @@ _SHOWN_OLD = re.compile(
 )
 _NOTED = re.compile(r"^comm (?P<comm>\S{1,20}) state (?P<state>[A-Z])$")
 # The same, cut by a mailer behind the state.
-_SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
+_SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)(?:\s{2,16}|(?<=^.{15})\s)D$")
 # Cut by a terminal behind the name.
 _SHOWN_NAME = re.compile(r"^\s{0,2}task:(?P<comm>\S{1,20})$")
 _PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
 _PID_CUT = re.compile(
-    r"[0-9a-f]{8,16}\s{1,16}\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}\s{1,8}0x"
+    r"(?:[0-9a-f]{8,16}\s{1,16})?\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}"
+    r"\s{1,8}0x"
 )
 _PID_LAST, _GOES_ON = (
     re.compile(_PID.pattern + r"\s*$"),

@@ -42,8 +42,11 @@ _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _FACILITY = re.compile(r"(?:kern|user|syslog|local\d)\.\w{1,8}")
 # No host: a time, a year, a weekday's or a time zone's name, dmesg's facility.
 _NO_HOST = re.compile(r"[\d:.,T+Z-]{4,40}|UTC|GMT|kern|:\w{1,8}|[\W_]{1,8}")
-# dmesg -x: facility and level.
-_LEVEL = re.compile(r"[a-z]{3,8}\s{0,8}:[a-z]{3,7}\s{0,8}: (?=\[)")
+# dmesg -x: facility and level. Android's logcat: a time, two numbers, level, tag.
+_LEVEL = re.compile(
+    r"(?:[a-z]{3,8}\s{0,8}:[a-z]{3,7}\s{0,8}"
+    r"|[\d-]{5,10} [\d:.]{8,15}(?:\s{1,5}\d{1,7}){2} [VDIWEF] \w{4,8}\s{0,8}): (?=\[)"
+)
 # pdsh, clush and grep put the host or the file before the kernel's own time.
 _TITLED = re.compile(
     r"(?P<host>(?!kern|[\w./@-]{0,64}/proc/)[\w./@-]{1,128})[:-]\s{0,4}"

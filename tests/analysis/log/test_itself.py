@@ -31,6 +31,22 @@ LINKED = (
         "schedule __percpu_down_read exit_signals do_exit kthread",
         "schedule mutex_lock cpuset_can_attach cgroup_migrate_execute",
     ),
+    (
+        "schedule mutex_lock report_resume pci_walk_bus pcie_do_recovery",
+        "schedule down_write pci_device_add sriov_enable sriov_numvfs_store",
+    ),
+    (
+        "schedule down_write pci_device_add sriov_enable sriov_numvfs_store",
+        "schedule mutex_lock report_resume pci_walk_bus pcie_do_recovery",
+    ),
+    (
+        "schedule wait_for_completion tcm_loop_issue_tmr scmd_eh_abort_handler",
+        "schedule wait_for_completion target_put_cmd_and_wait core_tmr_abort_task",
+    ),
+    (
+        "schedule __transport_wait_for_tasks transport_generic_free_cmd",
+        "schedule wait_for_completion target_put_cmd_and_wait core_tmr_abort_task",
+    ),
 )
 ITSELF = {
     "nvme": "schedule __mutex_lock nvme_ns_remove/nvme_core "
@@ -150,3 +166,25 @@ def test_the_rest_of_a_stack_may_begin_within_its_sleep() -> None:
 def test_who_ends_it(waiter: str, holder: str) -> None:
     links = joined(Shown("waiter", 1, waiter), Shown("holder", 2, holder))
     assert links["waiter"][0] == "holder"
+
+
+def test_who_removes_a_file_drops_its_link_before_the_directory_changes() -> None:
+    """So it has no AGF when it waits for the AGI; who renames may have one."""
+    lock = "schedule down xfs_buf_lock/xfs "
+    agf = lock + "xfs_read_agf/xfs xfs_alloc_read_agf/xfs xfs_free_extent/xfs"
+    agi = lock + "xfs_read_agi/xfs xfs_iunlink/xfs "
+    names = {"xfs_remove/xfs vfs_unlink": {}, "xfs_rename/xfs": {"a": ("b", POSSIBLE)}}
+    for name, links in names.items():
+        assert joined(Shown("a", 1, agf), Shown("b", 2, agi + name)) == links
+
+
+def test_heads_of_logcat_that_a_mailer_cut() -> None:
+    """A name of 15 characters leaves one space before its state."""
+    when = "10-02 20:34:17.586  2461  2461 I Kernel  : [15159.873148] "
+    text = [f"{when}sysrq: Show Blocked State"]
+    for pid, comm in ((2085, "jbd2/xvda3-8   "), (4116, "HwBinder:2156_3")):
+        text += [f"{when}{comm} D", f"0  {pid}      2 0x00000020", f"{when}Call trace:"]
+        for name in ("__schedule", "schedule", "jbd2_log_wait_commit"):
+            text += [f"{when}[<000000005e1d80e5>]", f"{name}+0x94/0xd8"]
+    found = [task.name for task in explained(text).tasks]
+    assert found == ["jbd2/xvda3-8/2085", "HwBinder:2156_3/4116"]

@@ -26,11 +26,13 @@ RULES: tuple[Rule, ...] = (
         c.DEVICE_IO,
         names(
             "wait_dev_flush submit_read_wait_bio_list rmw_rbio scrub_rbio "
-            "wait_scrub_stripe_io"
+            "wait_scrub_stripe_io scrub_add_page_to_rd_bio scrub_add_page_to_wr_bio "
+            "scrub_add_sector_to_rd_bio"
         ),
         "fs/btrfs/disk-io.c wait_dev_flush(), raid56.c submit_read_wait_bio_list(), "
-        "rmw_rbio(), scrub_rbio(), scrub.c wait_scrub_stripe_io(): until the end of "
-        "bios that they have submitted",
+        "rmw_rbio(), scrub_rbio(), scrub.c wait_scrub_stripe_io(), "
+        "scrub_add_page_to_rd_bio() (up to 6.3): until the end of bios that they have "
+        "submitted",
         not_wait=(LOCK,),
         first=True,
     ),

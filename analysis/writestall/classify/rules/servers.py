@@ -40,9 +40,10 @@ RULES: tuple[Rule, ...] = (
         names(
             "rpc_wait_bit_killable __rpc_wait_for_completion_task "
             "rpc_wait_for_completion_task __rpc_execute nfs4_do_close "
-            "nfs4_run_open_task"
+            "nfs4_run_open_task nfs_iocounter_wait do_unlk"
         ),
-        "net/sunrpc/sched.c __rpc_execute(): until the call is answered",
+        "net/sunrpc/sched.c __rpc_execute(): until the call is answered; fs/nfs/file.c "
+        "do_unlk(): nfs_iocounter_wait(), until I/O under the lock is",
         not_wait=(LOCK,),
         first=True,
         words=NFS_ANSWER,

@@ -47,12 +47,31 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "the lock of a device (device_lock)",
         "__device_driver_lock device_release_driver_internal pci_dev_set_disconnected "
-        "pci_dev_set_io_state",
+        "pci_dev_set_io_state report_*",
         "pci_slot_reset pci_bus_reset pci_reset_bus pci_reset_function "
-        "pci_try_reset_function __pci_reset_function_locked",
-        "it resets PCI devices, each with its lock",
+        "pci_try_reset_function __pci_reset_function_locked sriov_numvfs_store",
+        "it resets or configures PCI devices, each with its lock",
         "drivers/pci/pci.c pci_slot_reset(): pci_slot_lock() has the lock of each "
-        "device of the slot; pci_reset_function()",
+        "device of the slot; pci_reset_function(); iov.c sriov_numvfs_store(); "
+        "pcie/err.c report_resume() takes it",
+    ),
+    (
+        "pci_bus_sem",
+        "pci_device_add pci_stop_dev pci_destroy_dev pci_remove_bus pci_walk_bus "
+        "pci_add_new_bus pci_alloc_child_bus",
+        "pci_walk_bus",
+        "it calls a function for each device of a bus",
+        "drivers/pci/bus.c pci_walk_bus() has pci_bus_sem for reading meanwhile; "
+        "probe.c pci_device_add() takes it for writing",
+    ),
+    (
+        "the end of an abort of a SCSI target",
+        "tcm_loop_issue_tmr __transport_wait_for_tasks transport_generic_free_cmd",
+        "target_tmr_work core_tmr_abort_task core_tmr_lun_reset",
+        "it aborts commands of the target, and waits until these have ended",
+        "drivers/target/target_core_tmr.c core_tmr_abort_task(): then the request is "
+        "answered, for which loopback/tcm_loop.c tcm_loop_issue_tmr() waits, and the "
+        "command is free (transport_generic_free_cmd())",
     ),
     (
         "pci_slot_mutex",

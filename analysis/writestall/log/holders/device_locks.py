@@ -80,6 +80,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "bd_mutex, which del_gendisk() takes",
             names("__blkdev_put blkdev_put bdev_release"),
             lock="the lock of a disk's opens and closes (open_mutex)",
+            also=names("del_gendisk"),
             caller=names("del_gendisk"),
             stacked=True,
             itself=True,

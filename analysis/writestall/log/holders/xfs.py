@@ -125,11 +125,13 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             GUESS,
             lock="the AGF's buffer of XFS",
             why="it may have an AGF locked, and takes an AGI after it",
-            source="fs/xfs/xfs_inode.c xfs_remove(), xfs_rename(): the directory's "
-            "blocks are changed in the transaction that then takes the AGI; "
+            source="fs/xfs/xfs_inode.c xfs_remove() of a directory, xfs_rename(): "
+            "blocks are changed in the transaction that then takes the AGI; of a file "
+            "xfs_droplink() comes first; "
             "libxfs/xfs_ag.c xfs_ag_shrink_space(): the AGF is locked while "
             "xfs_ag_resv_init() reads the AGI again",
             shows=names("xfs_remove xfs_rename xfs_ag_shrink_space"),
+            not_shows=names("vfs_unlink"),
             also=_AGI,
             of=_AGF,
         ),
