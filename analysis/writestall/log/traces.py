@@ -16,10 +16,12 @@ SUMS = "sums of bpftrace or BCC over time"
 # kernel/locking/lockdep.c print_circular_bug_entry(): where a lock was taken once, by
 # whom is not said; most end in the function that sleeps for it.
 CHAINS = "chains of lockdep"
+# The same of a tracker of dependencies, in patches since 2022.
+DEPT = "dependencies of DEPT"
 # mm/kmemleak.c print_unreferenced(): who allocated.
 LEAKS = "kmemleak"
 # A stack ends these traces, and is none of a task that sleeps now.
-NO_SLEEPS = frozenset((PERF, SUMS, CHAINS, LEAKS, "samples of ftrace"))
+NO_SLEEPS = frozenset((PERF, SUMS, CHAINS, DEPT, LEAKS, "samples of ftrace"))
 # A word of the line that begins such traces, how they are called, and the line.
 # Sources: kernel/rcu/tree_stall.h, mm/kasan/report.c, lib/ubsan.c, mm/kmemleak.c,
 # lib/debugobjects.c, kernel/locking/lockdep.c, kernel/watchdog.c, lib/nmi_backtrace.c.
@@ -38,6 +40,8 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ("unreferenced", LEAKS, r"\bunreferenced object 0x"),
     ("ODEBUG", "ODEBUG", r"\bODEBUG: "),
     ("-> #", CHAINS, r"-> #\d{1,3} \("),
+    ("DEPT", DEPT, r"\bDEPT: "),
+    ("stacktrace:", DEPT, r"^\s*stacktrace:$"),
     ("locking", CHAINS, r"\bpossible (?:circular|recursive) locking"),
     ("lockup", "CPUs that are locked up", r"\b(?:soft|hard) lockup"),
     ("@", SUMS, r"^\s*@\w{0,60}\["),

@@ -108,6 +108,21 @@ def test_an_allocation_that_leaks_is_no_sleep() -> None:
     assert not explained(text).tasks
 
 
+def test_dependencies_that_a_tracker_prints_are_no_sleeps() -> None:
+    text = [
+        "[    6.8] DEPT: Circular dependency has been detected.",
+        "[    6.8] context A",
+    ]
+    for what in ("[W] mutex_lock(&one:0):", "[E] mutex_unlock(&two:0):"):
+        text += [
+            f"[    6.8] {what}",
+            "[    6.8] [<ffffffff8133cd87>] ext4_map+0xa7/0x5e0",
+        ]
+        text += ["[    6.8] stacktrace:", "[    6.8]       mutex_lock+0x57/0xd0"]
+        text += ["[    6.8]       ext4_map_blocks+0xa7/0x5e0"]
+    assert not explained(text).tasks
+
+
 def test_what_chose_to_wait_begins_a_stack_where_it_stands_again() -> None:
     """Who searched a log for a word has the lines of two tasks without their heads."""
     frames = ("wait_current_trans", "start_transaction", "btrfs_create")
