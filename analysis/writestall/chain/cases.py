@@ -19,13 +19,7 @@ from writestall_base import wait_classes as c
 
 # How a wait goes on, by what ended it (docs/how-causes-are-inferred.md, step 3).
 SUBMITTER, HOLDER, WAKER, PAUSE, DEVICE, INTERRUPT, UNKNOWN = (
-    "submitter",
-    "holder",
-    "waker",
-    "pause",
-    "device",
-    "interrupt",
-    "unknown",
+    "submitter holder waker pause device interrupt unknown".split()
 )
 # The word for a holder that cannot be another (docs/events.md, `holder`).
 OWNER = "owner"

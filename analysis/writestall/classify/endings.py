@@ -15,11 +15,7 @@ from writestall.events.contract import Block, Stack
 from writestall_base import wait_classes as c
 
 TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
-    "task",
-    "completion",
-    "timer",
-    "interrupt",
-    "unknown",
+    "task completion timer interrupt unknown".split()
 )
 
 # Functions that complete an I/O in a driver or the block layer: block/bio.c

@@ -21,12 +21,8 @@ from writestall.chain.parts import SEEN, Chain, Part
 #   released  the lock named no owner (it had a reader, or is a semaphore); the stack
 #             of the holder shows the release
 #   inferred  the lock named no owner, and no stack shows the release
-HOWS = SAME, PASSED_ON, OTHER, RELEASED, INFERRED = (
-    "same",
-    "passed_on",
-    "other",
-    "released",
-    "inferred",
+HOWS = SAME, PASSED_ON, OTHER, RELEASED, INFERRED = tuple(
+    "same passed_on other released inferred".split()
 )
 Holders = Counter[tuple[str, str]]
 

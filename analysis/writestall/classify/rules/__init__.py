@@ -15,13 +15,5 @@ from writestall.classify.rules import (
 )
 
 OVERRIDES = pages.OVERRIDES
-RULES = (
-    pages.RULES
-    + journal.RULES
-    + own_io.RULES
-    + events.RULES
-    + block.RULES
-    + file_systems.RULES
-    + servers.RULES
-    + locks.RULES
-)
+ORDER = (pages, journal, own_io, events, block, file_systems, servers, locks)
+RULES = tuple(rule for table in ORDER for rule in table.RULES)
