@@ -231,6 +231,11 @@ def test_classes_of_stacks(cls: str, role: str, stack: str) -> None:
             "writeback",
         ),
         (
+            "io_schedule do_get_write_access ext4_convert_unwritten_extents "
+            "ext4_iomap_end_io process_one_work",
+            "writeback",
+        ),
+        (
             "schedule flush_space btrfs_reserve_bytes btrfs_buffered_write vfs_write",
             "writer",
         ),

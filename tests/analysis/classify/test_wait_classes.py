@@ -202,6 +202,18 @@ WAYS = [
         "grab_cache_page_write_begin ext4_da_write_begin generic_perform_write",
     ),
     (
+        "page_lock",
+        "writer",
+        "io_schedule __filemap_get_folio_mpol ext4_da_write_begin "
+        "generic_perform_write",
+    ),
+    (
+        "page_writeback",
+        "writer",
+        "io_schedule folio_wait_writeback folio_wait_stable __filemap_get_folio_mpol "
+        "ext4_da_write_begin generic_perform_write",
+    ),
+    (
         "page_writeback",
         "writer",
         "io_schedule folio_wait_bit_common folio_wait_bit folio_wait_writeback "

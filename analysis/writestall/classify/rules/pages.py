@@ -202,6 +202,15 @@ RULES: tuple[Rule, ...] = (
         wait=(PAGE,),
     ),
     Rule(
+        c.PAGE_LOCK,
+        ("__filemap_get_folio*",),
+        "mm/filemap.c __filemap_get_folio_mpol() (in 7.0): folio_lock() down to "
+        "io_schedule() may be inlined; its other wait, folio_wait_stable(), is a "
+        "function of mm/page-writeback.c",
+        wait=(IO,),
+        first=True,
+    ),
+    Rule(
         c.FS_LOCK,
         names(
             "filemap_invalidate_lock* page_cache_ra_* force_page_cache_ra "

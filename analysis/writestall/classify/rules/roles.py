@@ -50,7 +50,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         c.WRITEBACK,
         names(
-            "ext4_end_*_work ext4_end_io_*work iomap_dio_complete_work "
+            "ext4_end_*_work ext4_end_io_*work ext4_iomap_end_io "
+            "iomap_dio_complete_work "
             "dio_aio_complete_work xfs_end_io xfs_end_bio* iomap_finish_ioend* "
             "finish_ordered_fn btrfs_finish_ordered_io btrfs_finish_one_ordered "
             "submit_compressed_extents async_cow_* run_scheduled_bios pending_bios_fn "
@@ -58,7 +59,9 @@ RULES: tuple[Rule, ...] = (
             "btrfs_writepage_fixup_worker btrfs_async_reclaim_* "
             "btrfs_preempt_reclaim_*"
         ),
-        "fs/ext4/page-io.c, fs/xfs/xfs_aops.c, fs/direct-io.c, fs/iomap/direct-io.c, "
+        "fs/ext4/page-io.c (ext4_iomap_end_io() in the proposed buffered_iomap, "
+        "linux-ext4 20260203062523.3869120-14-yi.zhang@huawei.com), fs/xfs/xfs_aops.c, "
+        "fs/direct-io.c, fs/iomap/direct-io.c, "
         "fs/btrfs/inode.c, space-info.c: work behind the end of a page's writeback or "
         "of a direct write, or that starts one",
     ),
