@@ -71,9 +71,10 @@ static void add(const char *name, size_t length)
 		die(EXIT_USAGE, "--functions: give names, with commas between them");
 	*function = (struct function){ 0 };
 	memcpy(function->name, name, length);
-	function->may_be_left_out = name[length - 1] == '?';
-	if (function->may_be_left_out)
+	if (name[length - 1] == '?') {
+		function->may_be_left_out = count > 0;	/* the root is not */
 		function->name[length - 1] = 0;
+	}
 	count++;
 }
 
