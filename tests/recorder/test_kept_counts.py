@@ -35,3 +35,11 @@ def test_an_old_kernel_keeps_no_calls(
     chosen = dict.fromkeys(("pid", "comm", "device", "path"))
     options = argparse.Namespace(floor_ns=1000, stall_ns=1000, profile=True, **chosen)
     assert (targets.filters(options).calls_mib is not None) == kept
+
+
+def test_the_launcher_gets_what_it_knows_of_the_options() -> None:
+    chosen = {"pid": None, "device": None, "path": None, "comm": "java"}
+    options = argparse.Namespace(floor_ns=1000, stall_ns=1000, profile=False, **chosen)
+    words = targets.words(options, 4711)
+    assert words[:4] == ["--floor-us", "1", "--stall-us", "1"]
+    assert words[(at := words.index("--comm")) : at + 2] == ["--comm", "java"]

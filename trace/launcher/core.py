@@ -22,7 +22,7 @@ BUILT = TREE / "build" / NAME
 # Its options that are the launcher's, too.
 PASSED = tuple(
     "floor_us stall_us series_ms calls_mib pid comm waits waits_comm device path"
-    " call functions".split()
+    " call".split()
 )
 
 
@@ -64,7 +64,7 @@ def check(options: argparse.Namespace) -> None:
 
 def command(options: argparse.Namespace) -> list[str]:
     variables(options, TREE / f"stap/{options.script}.stp")  # it has the same options
-    given = {name: getattr(options, name) for name in PASSED}
+    given = {name: getattr(options, name) for name in (*PASSED, "functions")}
     return [str(program(options.program)), *words(given), options.script]
 
 
