@@ -14,12 +14,14 @@ shift
 if [[ ${WRITESTALL_IN_NAMESPACE:-} != yes ]]; then
 	export WRITESTALL_IN_NAMESPACE=yes
 	user=()
-	unshare --mount true 2>/dev/null || user=(--user --map-root-user)
-	unshare "${user[@]}" --mount true 2>/dev/null || {
-		echo "this container may make no namespace: start Docker's with" \
-			"--security-opt seccomp=unconfined --security-opt apparmor=unconfined" >&2
-		exit 1
-	}
+	if ! unshare --mount true 2>/dev/null; then
+		user=(--user --map-root-user)
+		unshare "${user[@]}" --mount true 2>/dev/null || {
+			echo "this container may make no namespace: start Docker's with" \
+				"--security-opt seccomp=unconfined --security-opt apparmor=unconfined" >&2
+			exit 1
+		}
+	fi
 	exec unshare "${user[@]}" --mount --pid --fork --kill-child "$0" "$tree" "$@"
 fi
 

@@ -55,6 +55,8 @@ def _trace(options: argparse.Namespace) -> int:
     engine = ENGINES[options.engine]
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     check_architecture(options.engine)
+    if (options.script == "drilldown") != bool(options.functions):
+        raise TraceError("--functions belongs to drilldown, which needs it")
     engine.check(options)
     if os.geteuid():
         raise TraceError(f"{options.engine} needs root: run it with sudo")

@@ -55,8 +55,6 @@ def missing(tracer: Path) -> list[str]:
 
 def check(options: argparse.Namespace) -> None:
     """Refuse what the program does not do."""
-    if (options.script == "drilldown") != bool(options.functions):
-        raise TraceError("--functions belongs to drilldown, which needs it")
     if options.arguments:
         raise TraceError("--arguments belongs to --engine stap")
     program(options.program)

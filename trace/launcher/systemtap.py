@@ -73,8 +73,6 @@ def arm(functions: Iterable[str], alive: Callable[[], bool]) -> None:
 def check(options: argparse.Namespace) -> None:
     """Refuse, before anything is compiled, what SystemTap cannot run here."""
     name = options.script
-    if (name == "drilldown") != bool(options.functions):
-        raise TraceError("--functions belongs to drilldown, which needs it")
     for option in ("series_ms", "calls_mib"):
         if getattr(options, option) is not None:
             raise TraceError(f"--{option.replace('_', '-')} belongs to --engine core")

@@ -125,15 +125,11 @@ static bool matches_stack(const struct write_row *row, const char *call)
 	return row->identity.call != CALL_FAULT || is_below(row, faults);
 }
 
-static bool is_by_path(const struct write_row *row, const struct call *call)
-{
-	return call && call->argument[HOW_NAME] && row->identity.fd == UNKNOWN;
-}
-
 /* `dev`, `ino` and `path`; true: one of these is known. */
 static bool print_place(const struct write_row *row, const struct call *call)
 {
-	bool by_path = is_by_path(row, call), is_file = !by_path && row->name[0];
+	bool is_by_path = call && call->argument[HOW_NAME] && row->identity.fd == UNKNOWN;
+	bool is_file = !is_by_path && row->name[0];
 	char path[PATH_BYTES];
 
 	print_device(row->dev);
@@ -141,15 +137,16 @@ static bool print_place(const struct write_row *row, const struct call *call)
 		json_unsigned("ino", row->ino);
 	else
 		json_null("ino");
-	json_text_or_null("path", by_path ? absolute_path(row->name, row->folder, path) :
+	json_text_or_null("path", is_by_path ? absolute_path(row->name, row->folder, path) :
 			  is_file ? path_of(row->folder, row->name, path) : NULL);
-	return by_path || is_file;
+	return is_by_path || is_file;
 }
 
 static void print_write(const struct write_row *row)
 {
 	const struct call *call = call_of_number(row->identity.call);
 	const struct stacks *stacks = &row->stacks;
+	bool is_placed;
 
 	if (!call || !matches_stack(row, call->name))
 		return;
@@ -158,7 +155,8 @@ static void print_write(const struct write_row *row)
 	json_text("call", call->name, SIZE_MAX);
 	print_groups("cgroup", "cgroup_v1", &row->groups);
 	json_known("fd", row->identity.fd);
-	json_known("offset", print_place(row, call) ? row->offset : UNKNOWN);
+	is_placed = print_place(row, call);
+	json_known("offset", is_placed ? row->offset : UNKNOWN);
 	json_known("bytes", row->bytes);
 	if (are_calls_exact)
 		json_number("ret", row->ret);
