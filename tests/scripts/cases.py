@@ -15,7 +15,6 @@ REPORTS = {
     "slow_writes": "write",
     "stalled_writes": "write",
 }
-PAGE = 4096
 HOLD_S = 0.3
 
 
@@ -32,11 +31,7 @@ def _read() -> None:
 
 def happen(disk: lab.Disk) -> None:
     """Make a stalled write, a wait for a page and a commit, in that order."""
-    path = lab.MOUNT / "read"
-    path.write_bytes(b"y" * PAGE)
-    os.sync()
-    with path.open() as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    path = lab.unread("read", pages=1)
     for body in (_write, _read):
         lab.stalled_child(disk, body, HOLD_S)
     path.unlink()

@@ -88,17 +88,17 @@ def stall(disk: lab.Disk, label: str, case: Case, do: Callable[[Scene], None]) -
 
 def subjects() -> dict[str, tuple[Case, Callable[[Scene], None]]]:
     """What this kernel has, by label."""
-    found: dict[str, tuple[Case, Callable[[Scene], None]]] = {
+    every: dict[str, tuple[Case, Callable[[Scene], None]]] = {
         name: (case, partial(single_calls.made, name, case))
         for name, case in CASES.items()
-        if case.since <= lab.release()
-    }
+    } | {label: (case, do) for label, (do, case) in FAULTS.items()}
+    found = {name: it for name, it in every.items() if it[0].since <= lab.release()}
     again = {
         f"{name}.{number}": found[name]
         for name, times in single_calls.BY_CHANCE.items()
         for number in range(times if name in found else 0)
     }
-    return found | again | {label: (case, do) for label, (do, case) in FAULTS.items()}
+    return found | again
 
 
 def wanted(disk: lab.Disk, label: str, case: Case) -> dict[str, object]:

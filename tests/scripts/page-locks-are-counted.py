@@ -120,9 +120,11 @@ def second(reader: int) -> int | None:
     """Who ends a wait behind a reader: the end of the read, as for the reader itself.
 
     Before 5.12 a reader waited to lock its page again, and unlocked it (mm/filemap.c,
-    generic_file_buffered_read(); filemap_update_page() does not).
+    generic_file_buffered_read(); filemap_update_page() does not). Before 4.19 it did
+    not, for its readahead was no REQ_RAHEAD (fs/ext4/readpage.c), which a suspended
+    device fails (drivers/md/dm.c, dm_make_request()), and it waited for that alone.
     """
-    return reader if lab.release() < (5, 12) else None
+    return reader if (4, 19) <= lab.release() < (5, 12) else None
 
 
 def held_by_a_read(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:

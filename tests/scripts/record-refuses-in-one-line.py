@@ -17,22 +17,35 @@ import lab
 WRITESTALL = lab.PROJECT / "writestall"
 RECORD = f"{sys.executable} {WRITESTALL} record"
 RELEASE = os.uname().release
+BTF = lab.TYPES.parent
 FOREIGN = "setpriv --reuid=65534 --regid=65534 --clear-groups"
 WITHOUT_RIGHTS = "setpriv --bounding-set=-all --inh-caps=-all"
 HIDDEN = "unshare --mount sh -c 'mount -t tmpfs tmpfs {} && exec {}'"
+TOO_OLD = f"it needs Linux 5.10 or later, and this is {RELEASE}"
+
+
+def core(said: str) -> str:
+    """What the compiled tracer says, which looks at the kernel's release first."""
+    return said if lab.release() >= (5, 10) else TOO_OLD
+
+
 # What takes it away, and what is said.
 REFUSED = {
     f"{FOREIGN} {RECORD}": "record: needs root; run it with sudo",
-    f"{WITHOUT_RIGHTS} {RECORD}": "CAP_BPF and CAP_PERFMON are missing: run it as root"
-    " on the host, or in a container that has both (--cap-add); stap: CAP_SYS_MODULE is"
-    " missing",
+    f"{WITHOUT_RIGHTS} {RECORD}": core(
+        "CAP_BPF and CAP_PERFMON are missing: run it as root on the host, or in a"
+        " container that has both (--cap-add)"
+    )
+    + "; stap: CAP_SYS_MODULE is missing",
     HIDDEN.format(
-        "/sys/kernel/btf", f"{RECORD} --engine core"
-    ): "--engine core: this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF",
+        BTF if BTF.exists() else "/mnt", f"{RECORD} --engine core"
+    ): "--engine core: "
+    + core("this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF"),
     HIDDEN.format("/lib/modules", f"{RECORD} --engine stap"): "--engine stap: there are"
     f" no headers of {RELEASE}: install linux-headers-{RELEASE}",
-    f"PATH=/none {RECORD} --engine core": "stalled-writes is missing: install the"
-    " package writestall-tracers",
+    f"PATH=/none {RECORD} --engine core": core(
+        "stalled-writes is missing: install the package writestall-tracers"
+    ),
     f"{RECORD} --engine bpftrace": "unknown 'bpftrace': it was removed; use core",
     f"PATH=/none {RECORD} --engine stap": "staprun is missing: install SystemTap",
     f"unshare --pid --fork --mount-proc {RECORD} -p 1": "this container counts its own"

@@ -146,6 +146,9 @@ def worker_sync(call: str, op: int) -> Case:
 # Where io_fsync() may be inlined, its caller (fs/io_uring.c): that of 5.10, of 5.4.
 CALLER = "io_issue_sqe" if lab.release() >= (5, 5) else "__io_submit_sqe"
 FSYNC_BELOW = "io_fsync" if lab.release() >= (6, 0) else CALLER
+# 95af8496ac48, "aio: shift copyin of iocb into io_submit_one()": before, it is inlined
+# (fs/aio.c).
+AIO_BELOW = "io_submit_one" if lab.release() >= (4, 18) else "do_io_submit"
 EVERY = (
     write("io_uring_write", aio.WRITE),
     write("io_uring_writev", aio.WRITEV),
@@ -154,13 +157,13 @@ EVERY = (
     Case("io_uring_fsync", uring(aio.FSYNC), FSYNC_BELOW, None, None, since=URING),
     inline(aio.WRITE),
     inline(aio.WRITEV),
-    Case("aio_write", submitted(aio.PWRITE), "io_submit_one"),
-    Case("aio_writev", submitted(aio.PWRITEV), "io_submit_one"),
-    Case("aio_write", submitted(*[aio.PWRITE] * 3), "io_submit_one", None, None),
+    Case("aio_write", submitted(aio.PWRITE), AIO_BELOW),
+    Case("aio_writev", submitted(aio.PWRITEV), AIO_BELOW),
+    Case("aio_write", submitted(*[aio.PWRITE] * 3), AIO_BELOW, None, None),
     Case(
         "io_submit",
         submitted(aio.PWRITEV, aio.PWRITE),
-        "io_submit_one",
+        AIO_BELOW,
         *(None, None),
         has_fd=False,
         has_file=False,
