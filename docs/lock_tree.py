@@ -27,7 +27,11 @@ _DRIVERS = (
     "base base/power block block/drbd block/rnbd md md/bcache md/persistent-data "
     "nvdimm nvme/host nvme/target usb/core usb/storage target target/iscsi "
     "scsi/libsas scsi/ufs ufs/core mmc/core scsi/libfc scsi/lpfc scsi/qla2xxx "
-    "scsi/megaraid scsi/mpt3sas s390/block base/firmware_loader"
+    "scsi/megaraid scsi/mpt3sas s390/block base/firmware_loader infiniband/core "
+    "infiniband/ulp/iser infiniband/ulp/isert infiniband/ulp/srp infiniband/ulp/srpt "
+    "infiniband/ulp/rtrs pci pci/hotplug acpi iommu virtio vhost cdrom dax mtd mtd/ubi "
+    "message/fusion usb/host scsi/device_handler scsi/aacraid scsi/smartpqi "
+    "scsi/mpi3mr scsi/hisi_sas thunderbolt xen"
 )
 PLACES = (
     *(f"fs/{name}/*.[ch]" for name in _FILE_SYSTEMS.split()),
@@ -35,6 +39,8 @@ PLACES = (
     *("fs/*.[ch]", "block/*.[ch]", "mm/*.[ch]", "kernel/cgroup/*.[ch]"),
     *("kernel/*.[ch]", "kernel/power/*.c", "kernel/rcu/*.[ch]"),
     *("kernel/module/*.[ch]", "io_uring/*.[ch]", "net/sunrpc/*.c"),
+    *("kernel/irq/*.[ch]", "kernel/events/*.[ch]", "kernel/bpf/*.[ch]"),
+    *("net/core/*.[ch]", "net/9p/*.[ch]", "net/ceph/*.[ch]", "security/keys/*.[ch]"),
     *("drivers/scsi/scsi_*.c", "drivers/scsi/hosts.c", "drivers/scsi/s[dgr].c"),
     *("drivers/ata/libata-*.c", "include/linux/*.h"),
 )

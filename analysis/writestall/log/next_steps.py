@@ -40,8 +40,11 @@ from writestall.classify.rules.block import (
 )
 from writestall.classify.rules.events import (
     AIL_RESTS,
+    AUTOMOUNT,
+    CORE_DUMP,
     DAX_ENTRY,
     DAX_PAGE,
+    HANDLERS,
     HOLE,
     NO_MEMORY,
     OTHER_THREADS,
@@ -305,6 +308,21 @@ WORDS: dict[str, Step] = {
         "find the task below btrfs_sync_log() or btrfs_log_inode() that sleeps "
         f"further in: {_ALL_STACKS}",
         "fs/btrfs/tree-log.c",
+    ),
+    CORE_DUMP: Step(
+        "see where the core goes (cat /proc/sys/kernel/core_pattern), and take the "
+        "stacks of the process: cat /proc/{pid}/task/*/stack",
+        "core(5)",
+    ),
+    AUTOMOUNT: Step(
+        "take the stacks of automount and of what it mounts: ps -e | grep mount, cat "
+        "/proc/PID/stack; umount -l DIRECTORY gives up",
+        "autofs(8)",
+    ),
+    HANDLERS: Step(
+        "find the thread irq/N-NAME that sleeps in a handler: "
+        f"{_ALL_STACKS}; cat /proc/interrupts",
+        "kernel/irq/manage.c",
     ),
     RESHAPES: _SYNC,
     SERIAL_WRITE: _ARRAY_IO,

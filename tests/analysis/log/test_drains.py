@@ -54,6 +54,18 @@ STACKS = {
     "jbd2_journal_get_write_access/jbd2 ext4_reserve_inode_write/ext4",
     "sends-buffers": TAG + "submit_bh_wbc __block_write_full_folio blkdev_writepages "
     "do_writepages wb_workfn" + WORK,
+    "reclaims-zone": "io_schedule bit_wait_io out_of_line_wait_on_bit "
+    "dmz_reclaim_copy/dm_zoned dmz_reclaim_work/dm_zoned" + WORK,
+    "copies": TAG
+    + "dispatch_io/dm_mod dm_io/dm_mod run_io_job/dm_mod do_work/dm_mod"
+    + WORK,
+    "frees-irq": "schedule __synchronize_irq free_irq foo_remove/foo device_remove",
+    "handles-irq": "schedule __mutex_lock foo_event/foo irq_thread_fn irq_thread",
+    "hotplugs": "schedule __mutex_lock acpi_device_hotplug acpi_hotplug_work_fn" + WORK,
+    "wakes-up": DONE + "dpm_wait dpm_resume dpm_resume_end suspend_devices_and_enter",
+    "looks-below": "schedule autofs_wait autofs_mount_wait autofs_d_automount "
+    "path_lookupat",
+    "mounts": "schedule rpc_wait_bit_killable nfs_get_root/nfs vfs_get_tree path_mount",
     "reads-bh": TAG + "ext4_read_bh/ext4 ext4_find_entry/ext4",
 }
 
@@ -73,6 +85,10 @@ STACKS = {
         ("freezes-loop", "loop-works"),
         ("reads-page", "reads-ahead"),
         ("locks-buffer", "sends-buffers"),
+        ("reclaims-zone", "copies"),
+        ("frees-irq", "handles-irq"),
+        ("hotplugs", "wakes-up"),
+        ("looks-below", "mounts"),
     ],
 )
 def test_who_is_inside_is_waited_for(waiter: str, holder: str) -> None:
@@ -87,6 +103,7 @@ def test_who_is_inside_is_waited_for(waiter: str, holder: str) -> None:
         ("reads-page", "awaits-truncate"),
         ("locks-buffer", "reads-bh"),
         ("synchronizes", "loop-works"),
+        ("hotplugs", "suspends"),
     ],
 )
 def test_who_has_not_entered_is_not(waiter: str, other: str) -> None:
@@ -97,3 +114,10 @@ def test_who_has_not_entered_is_not(waiter: str, other: str) -> None:
 def test_of_two_that_may_have_claimed_the_host_none_is_given() -> None:
     tasks = [Shown(f"card-{pid}", pid, STACKS["claimed"]) for pid in (12, 13)]
     assert "claims" not in joined(Shown("claims", 11, STACKS["claims"]), *tasks)
+
+
+def test_of_many_that_are_waited_for_any_is_given() -> None:
+    """async_synchronize_full() waits for all of them."""
+    later = "io_schedule blk_mq_get_tag bar_probe/bar async_run_entry_fn" + WORK
+    two = Shown("first", 12, STACKS["asynchronous"]), Shown("second", 13, later)
+    assert joined(Shown("synchronizes", 11, STACKS["synchronizes"]), *two)

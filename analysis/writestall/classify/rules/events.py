@@ -21,6 +21,9 @@ SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
 AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
 SCANS = "waits until earlier scans of SCSI hosts are over"
 SWAP_BIOS = "waits for earlier bios of swap to a mapped device (swap_bios)"
+CORE_DUMP = "waits until the core of its process has been written"
+AUTOMOUNT = "waits for automount to mount (autofs)"
+HANDLERS = "waits until the handlers of an interrupt have ended"
 TREE_LOG = "waits until the log of a btrfs tree is written"
 _LONE: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -34,6 +37,25 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         OTHER_THREADS,
         "de_thread",
         "fs/exec.c de_thread(): until zap_other_threads() has ended them",
+    ),
+    (
+        c.OTHER,
+        CORE_DUMP,
+        "exit_mm coredump_task_exit",
+        "kernel/exit.c coredump_task_exit() (exit_mm() before 5.16): until "
+        "fs/coredump.c coredump_finish()",
+    ),
+    (
+        c.OTHER,
+        AUTOMOUNT,
+        "autofs_wait autofs4_wait",
+        "fs/autofs/waitq.c autofs_wait(): until the daemon has answered",
+    ),
+    (
+        c.OTHER,
+        HANDLERS,
+        "__synchronize_irq synchronize_irq synchronize_hardirq",
+        "kernel/irq/manage.c __synchronize_irq(): until no thread of it is active",
     ),
     (
         c.OTHER,

@@ -7,6 +7,8 @@ and of several candidates none is given.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from writestall.log.holders.form import Holder, names, of_row, perhaps
 from writestall_base import wait_classes as c
 
@@ -168,6 +170,36 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "cleared JDF_RECOVERY",
     ),
     (
+        "dmz_reclaim_copy dm_kcopyd_client_destroy",
+        "run_io_job run_complete_job run_pages_job process_jobs segment_complete",
+        "a copy by kcopyd",
+        "it copies for mapped devices (kcopyd)",
+        "drivers/md/dm-zoned-reclaim.c dmz_reclaim_copy(): DMZ_RECLAIM_KCOPY until "
+        "dmz_reclaim_kcopy_end(); dm-kcopyd.c do_work()",
+    ),
+    (
+        "__synchronize_irq synchronize_irq synchronize_hardirq",
+        "irq_thread_fn irq_forced_thread_fn",
+        "the handlers of an interrupt",
+        "it runs a handler of an interrupt",
+        "kernel/irq/manage.c __synchronize_irq(): until no thread of it is active",
+    ),
+    (
+        "acpi_device_hotplug acpi_scan_lock_acquire",
+        "dpm_suspend dpm_resume dpm_suspend_start dpm_resume_end "
+        "suspend_devices_and_enter",
+        "the lock of ACPI's scans (acpi_scan_lock)",
+        "it suspends the system, or resumes it",
+        "drivers/acpi/sleep.c acpi_pm_start() takes acpi_scan_lock until acpi_pm_end()",
+    ),
+    (
+        "autofs_wait autofs4_wait autofs_mount_wait",
+        "do_mount path_mount do_new_mount vfs_kern_mount vfs_get_tree mount_fs",
+        "a mount by automount (autofs)",
+        "it mounts, as automount does for those that wait",
+        "fs/autofs/waitq.c autofs_wait(): until the daemon has mounted and answered",
+    ),
+    (
         "squashfs_cache_get",
         "squashfs_read_data",
         "an entry of a cache of squashfs",
@@ -205,6 +237,7 @@ _ASYNC = perhaps(
     stacked=True,
     pool=True,
 )
+_ASYNC_ALL = replace(_ASYNC, of=names("async_synchronize_full"), any_right=True)
 _DUMPS = perhaps(
     "it writes the core of the process, for which its other threads wait",
     "kernel/exit.c coredump_task_exit() (exit_mm() before 5.16): until "
@@ -226,10 +259,10 @@ _LOOP_REQUESTS = perhaps(
     stacked=True,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.OTHER: (*_OTHER, _DIO, _ASYNC, _DUMPS),
+    c.OTHER: (*_OTHER, _DIO, _ASYNC_ALL, _ASYNC, _DUMPS),
     c.FS_LOCK: _OTHER,
     c.FS_TRANSACTION: _OTHER,
     c.DEVICE_IO: (*_OTHER, _DIO),
-    c.RAID_OR_DM: (_DIO,),
+    c.RAID_OR_DM: (*_OTHER, _DIO),
     c.BLOCK_QUEUE: (_LOOP_REQUESTS,),
 }

@@ -117,6 +117,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "of the same name is over",
             shows=names("*_lookup *_atomic_open *_lookup_revalidate"),
             caller=_LOOKS_UP,
+            same_program=True,
         ),
         replace(
             GUESS,
