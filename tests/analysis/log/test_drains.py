@@ -66,6 +66,8 @@ STACKS = {
     "looks-below": "schedule autofs_wait autofs_mount_wait autofs_d_automount "
     "path_lookupat",
     "mounts": "schedule rpc_wait_bit_killable nfs_get_root/nfs vfs_get_tree path_mount",
+    "ends-ring": DONE + "io_sq_thread_finish io_ring_ctx_free io_ring_exit_work",
+    "polls": "schedule __mutex_lock io_sq_thread ret_from_fork",
     "reads-bh": TAG + "ext4_read_bh/ext4 ext4_find_entry/ext4",
 }
 
@@ -89,6 +91,7 @@ STACKS = {
         ("frees-irq", "handles-irq"),
         ("hotplugs", "wakes-up"),
         ("looks-below", "mounts"),
+        ("ends-ring", "polls"),
     ],
 )
 def test_who_is_inside_is_waited_for(waiter: str, holder: str) -> None:

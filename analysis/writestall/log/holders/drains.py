@@ -200,6 +200,14 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "fs/autofs/waitq.c autofs_wait(): until the daemon has mounted and answered",
     ),
     (
+        "io_sq_thread_finish io_sq_thread_stop",
+        "io_sq_thread",
+        "the thread that polls for an io_uring (SQPOLL)",
+        "it is the thread that is to end",
+        "fs/io_uring.c io_sq_thread_finish() (5.12), io_uring/sqpoll.c "
+        "io_sq_thread_stop(): until io_sq_thread() has completed exited",
+    ),
+    (
         "squashfs_cache_get",
         "squashfs_read_data",
         "an entry of a cache of squashfs",
