@@ -31,7 +31,8 @@ _DRIVERS = (
     "infiniband/ulp/iser infiniband/ulp/isert infiniband/ulp/srp infiniband/ulp/srpt "
     "infiniband/ulp/rtrs pci pci/hotplug acpi iommu virtio vhost cdrom dax mtd mtd/ubi "
     "message/fusion usb/host scsi/device_handler scsi/aacraid scsi/smartpqi "
-    "scsi/mpi3mr scsi/hisi_sas thunderbolt xen"
+    "scsi/mpi3mr scsi/hisi_sas thunderbolt xen usb/typec usb/typec/ucsi "
+    "usb/typec/altmodes usb/typec/tcpm usb/gadget net/usb hid hid/usbhid input i2c tty"
 )
 PLACES = (
     *(f"fs/{name}/*.[ch]" for name in _FILE_SYSTEMS.split()),

@@ -88,6 +88,8 @@ def _makes_memory(stuck: Stuck) -> str:
     if (inner := stuck.in_reclaim) and inner.rule:
         words = inner.rule.words or c.DOES[inner.cls]
         return f"{makes or 'reclaims memory'}, and meanwhile {words}"
+    if makes and (known := asked.words(stuck, "waits for a lock")):
+        return f"{makes}, and meanwhile {known}"
     return makes
 
 

@@ -41,16 +41,23 @@ from writestall.classify.rules.block import (
 from writestall.classify.rules.events import (
     AIL_RESTS,
     AUTOMOUNT,
+    BCACHE_JOURNAL,
     CORE_DUMP,
     DAX_ENTRY,
     DAX_PAGE,
+    GSSD,
     HANDLERS,
     HOLE,
+    LISTENER,
+    NFSD_ENDS,
     NO_MEMORY,
     OTHER_THREADS,
     RESHAPES,
+    RING_ENDS,
     SCANS,
+    SCRUBS,
     SERIAL_WRITE,
+    SERVER_COPY,
     SPLITS_BLOCK,
     SWAP_BIOS,
     SWAP_RACE,
@@ -308,6 +315,34 @@ WORDS: dict[str, Step] = {
         "find the task below btrfs_sync_log() or btrfs_log_inode() that sleeps "
         f"further in: {_ALL_STACKS}",
         "fs/btrfs/tree-log.c",
+    ),
+    GSSD: Step(
+        "see whether rpc.gssd runs and answers: systemctl status rpc-gssd, klist",
+        "rpc.gssd(8)",
+    ),
+    LISTENER: Step(
+        "find the program, such as a virus scanner, and take its stacks: grep -l "
+        "fanotify /proc/*/fdinfo/*, cat /proc/PID/task/*/stack",
+        "fanotify(7)",
+    ),
+    SCRUBS: Step(
+        "see whether the disks answer (iostat -x 1) and the scrub goes on: btrfs scrub "
+        "status MOUNT; btrfs scrub cancel MOUNT ends it",
+        "btrfs-scrub(8)",
+    ),
+    RING_ENDS: Step(
+        f"find the worker iou-wrk-PID that sleeps in a request: {_ALL_STACKS}",
+        "io_uring(7)",
+    ),
+    SERVER_COPY: _SERVER,
+    NFSD_ENDS: Step(
+        f"find the thread nfsd that sleeps in a request: {_ALL_STACKS}",
+        "nfsd(8)",
+    ),
+    BCACHE_JOURNAL: Step(
+        "see whether the cache device answers (iostat -x 1) and writes back: grep . "
+        "/sys/fs/bcache/*/internal/*journal* /sys/block/bcache*/bcache/dirty_data",
+        "Documentation/admin-guide/bcache.rst",
     ),
     CORE_DUMP: Step(
         "see where the core goes (cat /proc/sys/kernel/core_pattern), and take the "

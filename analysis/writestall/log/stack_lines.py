@@ -55,10 +55,10 @@ _GDB = re.compile(
     r"(?:kernel|mm|fs|block|drivers|arch|lib|net|io_uring|include|ipc|security)/"
     r"[\w./+-]{1,120}:\d{1,6}\s{0,16}"
 )
-# By crash(8), wrapped by a mailer before the address.
+# By crash(8), wrapped by a mailer before the address, or without all addresses.
 _WRAPPED = re.compile(
-    r"\s{0,16}#\d{1,3}\s{1,4}\[[0-9a-f]{8,16}\] (?P<symbol>[A-Za-z_][\w.$]{0,120})"
-    r"(?:\+\d{1,8})? at\s{0,4}"
+    r"\s{0,16}#\d{1,3}\s{1,4}(?:\[[0-9a-f]{8,16}\] (?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r"(?:\+\d{1,8})? at\s{0,4}|(?P<symbol2>[a-z_][a-z0-9_.]{0,120})\s{0,16})"
 )
 # A frame that the edge of a terminal cuts off, in its name or behind that. A longer
 # word is no function, but of base64.
@@ -101,12 +101,16 @@ def alone(body: str) -> re.Match[str] | None:
 
 def _whole(body: str) -> re.Match[str] | None:
     """The frame of a line in a form that takes all of it."""
-    return (
+    match = (
         _DECODED.match(body)
         or _GDB.fullmatch(body)
         or _FROM.fullmatch(body)
         or _WRAPPED.fullmatch(body)
     )
+    name = match and match.groupdict().get("symbol2")
+    # A number and a word may be a list of anything.
+    is_word = name and not ("_" in name or is_sleep(name) or is_bottom(name))
+    return None if is_word else match
 
 
 def found(body: str) -> list[re.Match[str]]:
@@ -140,7 +144,8 @@ def place(body: str) -> str | None:
 def frame_of(match: re.Match[str]) -> Frame:
     """What a match stands for."""
     groups = match.groupdict()
-    return frame(match["symbol"], groups.get("module") or groups.get("module2"))
+    symbol = match["symbol"] or match["symbol2"]
+    return frame(symbol, groups.get("module") or groups.get("module2"))
 
 
 # Forms that take a whole line.

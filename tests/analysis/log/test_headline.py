@@ -118,6 +118,9 @@ def test_what_such_a_thread_waits_for_meanwhile() -> None:
     )
     text = said(Shown("kcompactd0", 1, stack))
     assert "compacts memory, and meanwhile waits for a page lock" in text
+    reads = "schedule rwsem_down_read_slowpath down_read rmap_walk_file shrink_node"
+    text = said(Shown("kswapd0", 1, f"{reads} kswapd kthread"))
+    assert "reclaims memory, and meanwhile waits for a lock (i_mmap_rwsem)" in text
 
 
 def test_a_cycle_is_a_deadlock_only_if_the_kernel_shows_all_of_it() -> None:

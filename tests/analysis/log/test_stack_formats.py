@@ -562,3 +562,18 @@ def test_a_module_that_a_mailer_wrapped_behind_a_frame_of_crash() -> None:
         " #8 [ffff8813dedfbc40] shrink_slab at ffffffff811a87ce\n"
     )
     assert [frame.module for frame in task.frames] == [None, "dm_bufio", None]
+
+
+def test_crash_without_addresses() -> None:
+    """As authors shorten it: numbers and functions alone."""
+    text = """PID: 77  COMMAND: "kworker/u8:3":
+ #0 __schedule
+ #1 schedule
+ #2 io_schedule
+ #3 __lock_page
+ #4 mpage_prepare_extent_to_map
+ #5 ext4_writepages
+"""
+    (task,) = tasks(text)
+    assert (task.comm, task.pid, len(task.frames)) == ("kworker/u8:3", 77, 6)
+    assert tasks("#1 first\n#2 second\n") == []

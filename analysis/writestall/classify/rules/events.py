@@ -21,9 +21,16 @@ SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
 AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
 SCANS = "waits until earlier scans of SCSI hosts are over"
 SWAP_BIOS = "waits for earlier bios of swap to a mapped device (swap_bios)"
+GSSD = "waits for rpc.gssd (credentials of Kerberos)"
+LISTENER = "waits for a program that watches files to answer (fanotify)"
+NFSD_ENDS = "waits until the threads of nfsd have ended"
+RING_ENDS = "waits until the requests of its io_uring have ended"
+SCRUBS = "scrubs, and waits for the I/O of that"
+SERVER_COPY = "waits until the NFS server has copied"
 CORE_DUMP = "waits until the core of its process has been written"
 AUTOMOUNT = "waits for automount to mount (autofs)"
 HANDLERS = "waits until the handlers of an interrupt have ended"
+BCACHE_JOURNAL = "waits for the journal of bcache"
 TREE_LOG = "waits until the log of a btrfs tree is written"
 _LONE: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -37,6 +44,51 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         OTHER_THREADS,
         "de_thread",
         "fs/exec.c de_thread(): until zap_other_threads() has ended them",
+    ),
+    (
+        c.OTHER,
+        LISTENER,
+        "fanotify_handle_event fanotify_get_response",
+        "fs/notify/fanotify/fanotify.c fanotify_get_response(): until it has written",
+    ),
+    (
+        c.OTHER,
+        GSSD,
+        "gss_cred_init gss_create_upcall",
+        "net/sunrpc/auth_gss/auth_gss.c gss_cred_init(): until rpc.gssd has answered",
+    ),
+    (
+        c.OTHER,
+        SERVER_COPY,
+        "handle_async_copy",
+        "fs/nfs/nfs42proc.c handle_async_copy(): until the server calls back",
+    ),
+    (
+        c.OTHER,
+        RING_ENDS,
+        "io_uring_cancel_files __io_uring_task_cancel io_uring_cancel_generic "
+        "io_uring_cancel_sqpoll io_worker_exit io_rsrc_ref_quiesce",
+        "io_uring/cancel.c io_uring_cancel_generic(): until none is inflight",
+    ),
+    (
+        c.OTHER,
+        SCRUBS,
+        "scrub_add_page_to_rd_bio scrub_add_sector_to_rd_bio flush_scrub_stripes",
+        "fs/btrfs/scrub.c flush_scrub_stripes(): until each stripe is read and "
+        "written; scrub_add_page_to_rd_bio() before 6.4: until a bio is free",
+    ),
+    (
+        c.OTHER,
+        NFSD_ENDS,
+        "nfsd_destroy_serv svc_set_num_threads svc_stop_kthreads",
+        "net/sunrpc/svc.c svc_stop_kthreads(): until each has left svc_recv()",
+    ),
+    (
+        c.RAID_OR_DM,
+        BCACHE_JOURNAL,
+        "bch_journal bch_journal_meta journal_wait_for_write",
+        "drivers/md/bcache/journal.c journal_wait_for_write(): until an entry is free "
+        "and written; bch_journal_meta()",
     ),
     (
         c.OTHER,

@@ -170,12 +170,13 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "cleared JDF_RECOVERY",
     ),
     (
-        "dmz_reclaim_copy dm_kcopyd_client_destroy",
+        "dmz_reclaim_copy dm_kcopyd_client_destroy wait_for_in_progress start_copy",
         "run_io_job run_complete_job run_pages_job process_jobs segment_complete",
         "a copy by kcopyd",
         "it copies for mapped devices (kcopyd)",
         "drivers/md/dm-zoned-reclaim.c dmz_reclaim_copy(): DMZ_RECLAIM_KCOPY until "
-        "dmz_reclaim_kcopy_end(); dm-kcopyd.c do_work()",
+        "dmz_reclaim_kcopy_end(); dm-snap.c wait_for_in_progress(); dm-kcopyd.c "
+        "do_work()",
     ),
     (
         "__synchronize_irq synchronize_irq synchronize_hardirq",
@@ -245,7 +246,13 @@ _ASYNC = perhaps(
     stacked=True,
     pool=True,
 )
-_ASYNC_ALL = replace(_ASYNC, of=names("async_synchronize_full"), any_right=True)
+_ASYNC_ALL = replace(
+    _ASYNC,
+    of=names("async_synchronize_full device_shutdown kernel_restart kernel_power_off"),
+    not_of=names("async_run_entry_fn"),
+    not_shows=None,
+    any_right=True,
+)
 _DUMPS = perhaps(
     "it writes the core of the process, for which its other threads wait",
     "kernel/exit.c coredump_task_exit() (exit_mm() before 5.16): until "
