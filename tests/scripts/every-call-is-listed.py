@@ -153,7 +153,11 @@ def chosen_calls(options: argparse.Namespace) -> None:
         lab.tracing(options.modules, lab.serving(), *limit) as tracers,
     ):
         every = subjects()
-        pids = {label: stall(disk, label, *every[label]) for label in CHOSEN_CASES}
+        pids = {
+            label: stall(disk, label, *every[label])
+            for label in CHOSEN_CASES
+            if label in every
+        }
         for tracer in tracers:
             events = lab.writes_to(disk, tracer.stop())
             found = {e["call"] for e in events if e["tid"] in pids.values()}
