@@ -38,7 +38,7 @@ REFUSED = {
     )
     + "; stap: CAP_SYS_MODULE is missing",
     HIDDEN.format(
-        BTF if BTF.exists() else "/mnt", f"{RECORD} --engine core"
+        BTF if BTF.exists() else "/srv", f"{RECORD} --engine core"
     ): "--engine core: "
     + core("this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF"),
     HIDDEN.format("/lib/modules", f"{RECORD} --engine stap"): "--engine stap: there are"
