@@ -25,7 +25,7 @@ TOO_OLD = f"it needs Linux 5.10 or later, and this is {RELEASE}"
 
 
 def core(said: str) -> str:
-    """What the compiled tracer says, which looks at the kernel's release first."""
+    """What the compiled tracer says, which looks at the release before the rest."""
     return said if lab.release() >= (5, 10) else TOO_OLD
 
 
@@ -43,9 +43,8 @@ REFUSED = {
     + core("this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF"),
     HIDDEN.format("/lib/modules", f"{RECORD} --engine stap"): "--engine stap: there are"
     f" no headers of {RELEASE}: install linux-headers-{RELEASE}",
-    f"PATH=/none {RECORD} --engine core": core(
-        "stalled-writes is missing: install the package writestall-tracers"
-    ),
+    f"PATH=/none {RECORD} --engine core": "stalled-writes is missing: install the"
+    " package writestall-tracers",
     f"{RECORD} --engine bpftrace": "unknown 'bpftrace': it was removed; use core",
     f"PATH=/none {RECORD} --engine stap": "staprun is missing: install SystemTap",
     f"unshare --pid --fork --mount-proc {RECORD} -p 1": "this container counts its own"
