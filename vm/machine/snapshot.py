@@ -25,6 +25,8 @@ from writestall_base.errors import UserError
 
 # Shares are filled up to a multiple of this, so that there are few shapes.
 SHARES = 6
+# 4.4.155 and 4.9.154 cannot mount the disk that replaces an empty one; 4.19.108 can.
+SINCE = (4, 19)
 SAVE_LIMIT_S = 300.0
 WATCHED_S = 0.05
 DISK_BYTES = 1 << 20
