@@ -54,11 +54,12 @@ settings() {
 	echo -1 >/proc/sys/kernel/hung_task_warnings
 }
 
-# Before 5.6 getrandom(2) waits for entropy, and the machine has few interrupts: the
-# host's counts (drivers/char/random.c, RNDADDENTROPY). It goes on to the pool that is
-# read once there is a reader.
+# Before 5.4, 50ee7529ec45 ("random: try to actively add entropy rather than passively
+# wait for it"), getrandom(2) waits for interrupts, and the machine has few: credit the
+# host's random bytes (drivers/char/random.c, RNDADDENTROPY). The first read of
+# /dev/urandom moves them to its pool.
 seed() {
-	[[ $(uname --kernel-release) =~ ^(4|5\.[0-5])\. ]] || return
+	[[ $(uname --kernel-release) =~ ^(4|5\.[0-3])\. ]] || return
 	python3 -c '
 import fcntl, os, struct
 seed = open("/run/job/random", "rb").read()
