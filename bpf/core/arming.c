@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call_probes.h"
 #include "calls.h"
 #include "choosing.h"
 #include "drilling.h"
@@ -101,20 +102,12 @@ static void report_unseen(const struct btf *btf)
 		    " their sleeps apart");
 }
 
-/* Whether it has the tracepoint io_uring_submit_req, as since Linux 6.3. */
-static bool has_rings(const struct btf *btf)
-{
-	return btf__find_by_name_kind(btf, "trace_event_raw_io_uring_submit_req",
-				      BTF_KIND_STRUCT) > 0;
-}
-
 static void set_kernel(struct probes *probes, const struct btf *btf)
 {
 	struct probes__rodata *settings = probes->rodata;
 
 	settings->bpf_call = __NR_bpf;
 	settings->io_submit_call = __NR_io_submit;
-	settings->ring_call = has_rings(btf) ? __NR_io_uring_enter : -1;
 	settings->are_requests_seen = has_function(btf, "aio_complete_rw");
 	settings->are_syncs_seen = has_function(btf, "aio_fsync_work");
 	settings->futex_call = __NR_futex;
@@ -131,27 +124,6 @@ static void add_call(const struct call *call, uint64_t how, void *data)
 
 	if (bpf_map_update_elem(*(int *)data, &number, &how, BPF_ANY))
 		die(EXIT_FAILED, "the table of calls: %s", strerror(errno));
-}
-
-#if defined(__x86_64__)
-#define OF_CALL "__x64_sys_"
-#else
-#define OF_CALL "__arm64_sys_"
-#endif
-
-static struct bpf_link *entries[16];
-
-/* A kernel may lack a call. */
-static void attach_entry(const struct call *call, uint64_t how, void *data)
-{
-	static unsigned int count;
-	char function[64];
-
-	(void)how;
-	if (!call->entry || count == sizeof(entries) / sizeof(*entries))
-		return;
-	snprintf(function, sizeof(function), OF_CALL "%s", call->name);
-	entries[count++] = bpf_program__attach_kprobe(data, false, function);
 }
 
 /* See find_registers() in probes/registers.h. */
@@ -198,8 +170,7 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 			calibrate(probes);
 		if (!probes__attach(probes)) {
 			if (options->script == STALLED_WRITES)
-				for_chosen_calls(options->script, options->calls,
-						 attach_entry, probes->progs.enter_anew);
+				attach_calls(probes, options, btf);
 			if (options->functions)
 				attach_functions(probes, probes_many(btf));
 			return probes;
@@ -260,8 +231,7 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 
 void disarm(struct probes *probes)
 {
-	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
-		bpf_link__destroy(entries[i]);
+	detach_calls();
 	detach_functions();
 	probes__detach(probes);
 }

@@ -34,6 +34,7 @@ def initialiser(name: str, row: Row) -> str:
     fields += [".position = true"] if "place" in row else []
     fields += FILES.get(row.get("file", ""), [])
     fields += [f".{word} = true" for word in FLAGS if word in row]
+    fields += [f'.function = "{row.get("function", name)}"']
     fields += [f".keep = KEEP_{row['keep'].upper()}"] if "keep" in row else []
     text = f"{{ {', '.join(fields)} }},\n"
     return f"#ifdef {number}\n{text}#endif\n" if is_own else text

@@ -15,6 +15,8 @@ static const struct call calls[] = {
 
 #define COUNT (sizeof(calls) / sizeof(*calls))
 
+_Static_assert(COUNT <= MOST_CALLS, "MOST_CALLS");
+
 const struct call *call_of_number(int64_t number)
 {
 	for (size_t i = 0; i < COUNT; i++) {

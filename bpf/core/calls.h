@@ -8,8 +8,11 @@
 
 #include "rows.h"
 
+#define MOST_CALLS 256
+
 struct call {
 	const char *name;
+	const char *function;	/* behind OF_CALL, call_probes.h */
 	const char *group;
 	int64_t number;
 	unsigned char argument[HOW_ARGUMENTS];	/* its place, from 1 */

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "call_probes.h"
 #include "drilling.h"
 #include "output/events.h"
 #include "probes.skel.h"
@@ -51,6 +52,12 @@ bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
+bool has_rings(const struct btf *btf)
+{
+	return btf__find_by_name_kind(btf, "trace_event_raw_io_uring_submit_req",
+				      BTF_KIND_STRUCT) > 0;
+}
+
 /* Parameters of a tracepoint, which its typedef has behind one for its data. */
 static int parameters(const struct btf *btf, const char *tracepoint)
 {
@@ -61,6 +68,16 @@ static int parameters(const struct btf *btf, const char *tracepoint)
 		return 0;
 	type = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
 	return btf_vlen(btf__type_by_id(btf, type->type)) - 1;
+}
+
+/* Two stand for those that call_probes.c loads; write(2) is as good as any. */
+static void place_at_calls(struct probes *probes)
+{
+	bpf_program__set_attach_target(probes->progs.enter_of_chosen, 0, OF_CALL "write");
+	bpf_program__set_attach_target(probes->progs.leave_of_chosen, 0, OF_CALL "write");
+	bpf_program__set_attach_target(probes->progs.submit_of_chosen, 0, OF_CALL "io_submit");
+	bpf_program__set_autoattach(probes->progs.enter_of_chosen, false);
+	bpf_program__set_autoattach(probes->progs.leave_of_chosen, false);
 }
 
 void choose_programs(struct probes *probes, const struct btf *btf, enum script script,
@@ -76,7 +93,6 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool has_names = has_function(btf, "security_inode_rename");	/* CONFIG_SECURITY */
 	bool has_requests = probes->rodata->are_requests_seen;
 	bool has_syncs = probes->rodata->are_syncs_seen;
-	bool has_rings = probes->rodata->ring_call >= 0;
 	bool waits = bios && (probes->rodata->waits_pid || probes->rodata->are_waits_by_comm);
 	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
 	bool is_lock_traced = (bios || commits || drills) && !probes->rodata->has_lock_owners &&
@@ -106,6 +122,10 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.leave_wait, waits },
 		{ probes->progs.enter_of_chosen, keeps },
 		{ probes->progs.leave_of_chosen, keeps },
+		{ probes->progs.leave_out, keeps },
+		{ probes->progs.end_read_of_chosen, keeps },
+		{ probes->progs.end_write_of_chosen, keeps },
+		{ probes->progs.submit_of_chosen, keeps && has_function(btf, OF_CALL "io_submit") },
 		{ probes->progs.unlink_of_chosen, keeps && has_names },
 		{ probes->progs.rename_of_chosen, keeps && has_names },
 		{ probes->progs.msync_of_chosen, keeps },
@@ -114,8 +134,8 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.request_of_chosen, keeps && has_requests },
 		{ probes->progs.sync_of_chosen, keeps && has_syncs },
 		{ probes->progs.end_sync_of_chosen, keeps && has_syncs },
-		{ probes->progs.ring_of_chosen, keeps && has_rings },
-		{ probes->progs.end_ring_of_chosen, keeps && has_rings },
+		{ probes->progs.ring_of_chosen, keeps && has_rings(btf) },
+		{ probes->progs.end_ring_of_chosen, keeps && has_rings(btf) },
 		{ probes->progs.enter_function_of_many, drills && at_once },
 		{ probes->progs.leave_function_of_many, drills && at_once },
 		{ probes->progs.enter_one_function, drills && !at_once },
@@ -134,6 +154,8 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		bpf_program__set_autoload(programs[i].program, programs[i].is_chosen);
 	bpf_program__set_autoattach(probes->progs.calibrate, false);
+	if (keeps)
+		place_at_calls(probes);
 	set_throttling_known(throttles);
 }
 
@@ -150,7 +172,6 @@ void choose_maps(struct probes *probes, enum script script)
 		{ probes->maps.ios, BIT(STALLED_WRITES) },
 		{ probes->maps.submitters, BIT(STALLED_WRITES) },
 		{ probes->maps.series, probes->rodata->series_ns ? BIT(STALLED_WRITES) : 0 },
-		{ probes->maps.callers, kept },
 		{ probes->maps.files, kept },
 		{ probes->maps.requests, kept },
 		{ probes->maps.begun_calls, BIT(SLOW_WRITES) },
@@ -166,6 +187,7 @@ void choose_maps(struct probes *probes, enum script script)
 		if (!(maps[i].scripts & BIT(script)))
 			bpf_map__set_max_entries(maps[i].map, 1);
 	}
+	bpf_map__set_autocreate(probes->maps.callers, kept);
 	if (!kept)	/* a buffer has whole pages */
 		bpf_map__set_max_entries(probes->maps.kept, sysconf(_SC_PAGESIZE));
 }

@@ -27,6 +27,9 @@ enum hooks last_hooks(enum script script);
 
 bool has_function(const struct btf *btf, const char *name);
 
+/* Whether it has the tracepoint io_uring_submit_req, as since Linux 6.3. */
+bool has_rings(const struct btf *btf);
+
 void choose_programs(struct probes *probes, const struct btf *btf, enum script script,
 		     enum hooks hooks, bool has_jbd2);
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "call_probes.h"
 #include "rows.h"
 #include "probes.skel.h"
 
@@ -37,19 +38,19 @@ static uint64_t missed_hits(struct bpf_link *link)
 	return info.missed;
 }
 
-static uint64_t missed_runs(const struct bpf_program *program)
+static uint64_t missed_runs(int program)
 {
 	struct bpf_prog_info info = {};
 	uint32_t size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+	if (bpf_obj_get_info_by_fd(program, &info, &size))
 		return 0;
 	return info.recursion_misses;
 }
 
 static uint64_t missed(const struct bpf_prog_skeleton *one)
 {
-	return missed_runs(*one->prog) + missed_hits(*one->link);
+	return missed_runs(bpf_program__fd(*one->prog)) + missed_hits(*one->link);
 }
 
 /*
@@ -116,10 +117,24 @@ static uint64_t least(const struct bpf_object_skeleton *all, const uint64_t new[
 	return new[at];
 }
 
+/* Since the last time, by the programs of single calls. */
+static uint64_t new_misses_of_calls(void)
+{
+	static uint64_t reported;
+	const int *programs;
+	unsigned int count = call_programs(&programs);
+	uint64_t now = 0, before = reported;
+
+	for (unsigned int i = 0; i < count; i++)
+		now += missed_runs(programs[i]);
+	reported = now;
+	return now - before;
+}
+
 uint64_t new_misses(const struct probes *probes)
 {
 	const struct bpf_object_skeleton *all = probes->skeleton;
-	uint64_t sum = 0, new[PROGRAMS];
+	uint64_t sum = new_misses_of_calls(), new[PROGRAMS];
 
 	count_new(all, new);
 	for (int i = 0; i < all->prog_cnt && i < PROGRAMS; i++) {

@@ -23,7 +23,7 @@ SOURCES = (
 FORMS = [
     re.compile(form, re.MULTILINE)
     for form in (
-        r'SEC\("(?:raw_tp|tp_btf|tp/\w+|fentry|kprobe)/(\w+)"\)',
+        r'SEC\("(?:raw_tp|tp_btf|tp/\w+|fentry|fexit|kprobe)/(\w+)"\)',
         r'(?:kernel\.trace|kprobe\.function|PL_FUNCTION)\("(\w+)"',
         r"\b(?:raw)?tracepoint:\w+:(\w+)",
         r"\bk(?:ret)?probe:(\w+)",

@@ -26,7 +26,8 @@ def test_the_counts_of_all_events_are_summed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "kept"), [("5.10.0-30-amd64", False), ("5.12.0", True), ("7.2.1", True)]
+    ("release", "kept"),
+    [("5.10.0-30-amd64", False), ("5.12.0", False), ("5.13.0", True), ("7.2.1", True)],
 )
 def test_an_old_kernel_keeps_no_calls(
     monkeypatch: pytest.MonkeyPatch, release: str, kept: bool

@@ -21,15 +21,14 @@
 static __always_inline void enter_fault(struct vm_area_struct *vma, __u64 address,
 					__u32 flags)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct file *file = vma->vm_file;
 	struct caller *caller;
 	__s64 offset;
 
 	if (!file)
 		return;
-	caller = caller_of((__u64)task);
-	if (!caller || !is_caller(caller, task))
+	caller = caller_of_task();
+	if (!caller || !is_caller(caller))
 		return;
 	offset = (address & ~(page_bytes - 1)) - vma->vm_start +
 		vma->vm_pgoff * page_bytes;
@@ -53,13 +52,12 @@ static __always_inline bool is_of_no_file(struct vm_area_struct *vma, __u32 resu
 
 static __always_inline void leave_fault(struct vm_area_struct *vma, __u32 result)
 {
-	__u64 key = bpf_get_current_task();
 	struct kept_row row = {};
 	struct caller *caller;
 
 	if (is_of_no_file(vma, result))
 		return;
-	caller = bpf_map_lookup_elem(&callers, &key);
+	caller = known_caller();
 	if (!caller || !caller->fault.t_ns)
 		return;
 	caller->fault.is_major |= !!(result & VM_FAULT_MAJOR);

@@ -217,21 +217,57 @@ int leave_wait(struct trace_event_raw_sys_exit *record)
 	return 0;
 }
 
-/* Calls for a replay; records, as above. */
-SEC("tp/raw_syscalls/sys_enter")
-int enter_of_chosen(struct trace_event_raw_sys_enter *record)
+/*
+ * Calls for a replay, by the functions of their system calls alone, so that no other call
+ * costs anything. Two are loaded for each that is kept (call_probes.c).
+ */
+SEC("fentry")
+int enter_of_chosen(__u64 *args)
 {
-	if (record->id == io_submit_call)
-		submit_kept(record);
-	else
-		enter_kept(record);
+	struct registers regs = {};
+
+	take_registers(&regs, (void *)args[0]);
+	enter_kept(&regs);
 	return 0;
 }
 
-SEC("tp/raw_syscalls/sys_exit")
-int leave_of_chosen(struct trace_event_raw_sys_exit *record)
+SEC("fexit")
+int leave_of_chosen(__u64 *args)
 {
-	leave_kept(record);
+	leave_kept(args[1]);
+	return 0;
+}
+
+/* Attached to each that is counted alone. */
+SEC("kprobe")
+int leave_out(struct pt_regs *regs)
+{
+	(void)regs;
+	count_left();
+	return 0;
+}
+
+SEC("fexit/vfs_read")
+int end_read_of_chosen(__u64 *args)
+{
+	end_transfer(KEEP_READ, (void *)args[0], args[3], args[4]);
+	return 0;
+}
+
+SEC("fexit/vfs_write")
+int end_write_of_chosen(__u64 *args)
+{
+	end_transfer(KEEP_WRITE, (void *)args[0], args[3], args[4]);
+	return 0;
+}
+
+SEC("fentry")
+int submit_of_chosen(__u64 *args)
+{
+	struct registers regs = {};
+
+	take_registers(&regs, (void *)args[0]);
+	submit_kept(&regs);
 	return 0;
 }
 

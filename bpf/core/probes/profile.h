@@ -83,21 +83,27 @@ static __always_inline __u32 number_of(struct inode *inode, struct dentry *dentr
 	return known ? *known : new_file(inode, dentry, &key);
 }
 
-static __always_inline struct caller *caller_of(__u64 key)
+/* What the current task is in; 0 where there is no memory for it. */
+static __always_inline struct caller *caller_of_task(void)
 {
-	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
+	struct caller *caller = bpf_task_storage_get(&callers, bpf_get_current_task_btf(), 0,
+						     BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!caller) {
-		if (bpf_map_update_elem(&callers, &key, &no_caller, BPF_ANY))
-			lose(&unkept.lost);
-		caller = bpf_map_lookup_elem(&callers, &key);
-	}
+	if (!caller)
+		lose(&unkept.lost);
 	return caller;
 }
 
-/* That of a task is remembered for a while; its memory may be another's then. */
-static __always_inline bool is_caller(struct caller *caller, struct task_struct *task)
+/* The same, 0 for a task that has entered nothing. */
+static __always_inline struct caller *known_caller(void)
 {
+	return bpf_task_storage_get(&callers, bpf_get_current_task_btf(), 0, 0);
+}
+
+/* It is remembered for a while. */
+static __always_inline bool is_caller(struct caller *caller)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
 	__s32 tid = bpf_get_current_pid_tgid();
 	__u64 now = bpf_jiffies64();	/* a load */
 
@@ -179,42 +185,38 @@ static __always_inline void note_arguments(struct caller *caller,
 	}
 }
 
-static __always_inline void enter_kept(const struct trace_event_raw_sys_enter *record)
+/* read(2), write(2) and those at an offset: vfs_read() and vfs_write() know the rest. */
+static __always_inline bool is_of_one_buffer(__u64 how, enum keep op)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 how = how_of(record->id);
-	struct registers regs = {};
-	struct caller *caller;
+	return (op == KEEP_READ || op == KEEP_WRITE) && has_argument(how, HOW_BYTES) &&
+		!has_argument(how, HOW_ALSO);
+}
+
+static __always_inline void enter_kept(const struct registers *regs)
+{
+	struct caller *caller = caller_of_task();
+	__u64 how = how_of(regs->call);
 	enum keep op = op_of(how);
 
-	if (op == KEEP_NOTHING)
-		return;
-	caller = caller_of((__u64)task);
 	if (!caller)
 		return;
 	caller->op = KEEP_NOTHING;
-	if (!is_caller(caller, task))
+	if (!is_caller(caller))
 		return;
-	if (op == KEEP_LEFT) {
-		if (record->id != ring_call)
-			lose(&unkept.left);
+	if (is_of_one_buffer(how, op)) {
+		caller->op = op;
+		caller->t_ns = bpf_ktime_get_ns();
 		return;
 	}
-	regs.arguments[0] = record->args[0];
-	regs.arguments[1] = record->args[1];
-	regs.arguments[2] = record->args[2];
-	regs.arguments[3] = record->args[3];
-	regs.arguments[4] = record->args[4];
-	regs.arguments[5] = record->args[5];
 	caller->number = 0;
 	caller->flags = 0;
 	caller->offset = 0;
 	if (op == KEEP_CLOSE)
 		how |= 1;	/* HOW_FD: the table finds it otherwise */
-	if (has_argument(how, HOW_FD) && !note_file(caller, &regs, how))
+	if (has_argument(how, HOW_FD) && !note_file(caller, regs, how))
 		return;
 	caller->op = op;
-	note_arguments(caller, &regs, how);
+	note_arguments(caller, regs, how);
 	caller->t_ns = bpf_ktime_get_ns();
 }
 
@@ -265,18 +267,55 @@ static __always_inline void keep(struct kept_row *row)
 		lose(&unkept.lost);
 }
 
-static __always_inline void leave_kept(const struct trace_event_raw_sys_exit *record)
+/*
+ * At the end of vfs_read() or vfs_write(), fs/read_write.c, whose `position` is the end of
+ * what was moved: plain loads, for the verifier knows the type of `file`.
+ */
+static __always_inline void end_transfer(enum keep op, struct file *file, __u64 position,
+					 __s64 ret)
 {
-	__u64 key = bpf_get_current_task();
-	struct caller *caller;
+	struct caller *caller = known_caller();
+	struct file_key key = {};
+	struct inode *inode;
+	struct kept_row row;
+	__u32 *known;
+
+	if (!caller || caller->op != op)
+		return;
+	caller->op = KEEP_NOTHING;
+	inode = file->f_inode;
+	key.ino = inode->i_ino;
+	key.dev = inode->i_sb->s_dev;
+	known = bpf_map_lookup_elem(&files, &key);
+	row.file = known ? *known : new_file(inode, BPF_CORE_READ(file, f_path.dentry), &key);
+	if (!row.file)
+		return;
+	row.t_ns = caller->t_ns;
+	row.tid = caller->tid;
+	row.op = op;
+	row.bytes = ret < 0 ? 0 : ret;
+	row.offset = word_at(position) - row.bytes;
+	row.flags = ret < 0 ? KEPT_FAILED : flags_of_file(file->f_flags);
+	keep(&row);
+}
+
+/* A call that no replay makes: that there was one. */
+static __always_inline void count_left(void)
+{
+	struct caller *caller = caller_of_task();
+
+	if (caller && is_caller(caller))
+		lose(&unkept.left);
+}
+
+static __always_inline void leave_kept(__s64 ret)
+{
+	struct caller *caller = known_caller();
 	struct kept_row row;
 
-	if (op_of(how_of(record->id)) == KEEP_NOTHING)
-		return;
-	caller = bpf_map_lookup_elem(&callers, &key);
 	if (!caller || caller->op == KEEP_NOTHING)
 		return;
-	note_result(caller, record->ret);
+	note_result(caller, ret);
 	if (caller->number) {
 		row.t_ns = caller->t_ns;
 		row.offset = caller->offset;
@@ -293,8 +332,7 @@ static __always_inline void leave_kept(const struct trace_event_raw_sys_exit *re
 /* The caller whose call of this kind has gone deeper; 0: the task is in no such call. */
 static __always_inline struct caller *caller_in(enum keep op)
 {
-	__u64 key = bpf_get_current_task();
-	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
+	struct caller *caller = known_caller();
 
 	return caller && caller->op == op ? caller : 0;
 }

@@ -61,6 +61,19 @@ static __always_inline void read_registers(struct registers *regs, __u64 at)
 	regs->arguments[5] = call.r9;
 }
 
+/* Those that a system call's function has as its parameter: plain loads. */
+static __always_inline void take_registers(struct registers *regs,
+					   const struct pt_regs *saved)
+{
+	regs->call = saved->orig_ax;
+	regs->arguments[0] = saved->di;
+	regs->arguments[1] = saved->si;
+	regs->arguments[2] = saved->dx;
+	regs->arguments[3] = saved->r10;
+	regs->arguments[4] = saved->r8;
+	regs->arguments[5] = saved->r9;
+}
+
 #define FIRST_PARAMETER(saved) BPF_CORE_READ(saved, di)
 #define SECOND_PARAMETER(saved) BPF_CORE_READ(saved, si)
 #define FOURTH_PARAMETER(saved) BPF_CORE_READ(saved, cx)
@@ -93,6 +106,18 @@ static __always_inline void read_registers(struct registers *regs, __u64 at)
 	regs->arguments[3] = BPF_CORE_READ(saved, regs[3]);
 	regs->arguments[4] = BPF_CORE_READ(saved, regs[4]);
 	regs->arguments[5] = BPF_CORE_READ(saved, regs[5]);
+}
+
+static __always_inline void take_registers(struct registers *regs,
+					   const struct pt_regs *saved)
+{
+	regs->call = saved->syscallno;
+	regs->arguments[0] = saved->regs[0];
+	regs->arguments[1] = saved->regs[1];
+	regs->arguments[2] = saved->regs[2];
+	regs->arguments[3] = saved->regs[3];
+	regs->arguments[4] = saved->regs[4];
+	regs->arguments[5] = saved->regs[5];
 }
 
 #define FIRST_PARAMETER(saved) BPF_CORE_READ(saved, regs[0])

@@ -41,14 +41,13 @@ __noinline int submit_request(__u64 at)
 }
 
 /* io_submit(2): a context, how many, and where their addresses are. */
-static __always_inline void submit_kept(const struct trace_event_raw_sys_enter *record)
+static __always_inline void submit_kept(const struct registers *regs)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct caller *caller = caller_of((__u64)task);
-	__s64 count = record->args[1];
-	__u64 list = record->args[2];
+	struct caller *caller = caller_of_task();
+	__s64 count = regs->arguments[1];
+	__u64 list = regs->arguments[2];
 
-	if (!caller || !is_caller(caller, task))
+	if (!caller || !is_caller(caller))
 		return;
 	for (int i = 0; i < MOST_IOCBS && i < count; i++) {
 		__u64 at = 0;

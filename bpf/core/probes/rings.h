@@ -21,7 +21,6 @@ static __always_inline bool is_datasync(struct io_kiocb *req)
 
 static __always_inline void submit_to_ring(struct io_kiocb *req)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	enum keep op = op_of(how_of(CALL_URING + BPF_CORE_READ(req, opcode)));
 	struct request_key key = { .at = (__u64)req };
 	__u64 flags = BPF_CORE_READ(req, flags);
@@ -30,8 +29,8 @@ static __always_inline void submit_to_ring(struct io_kiocb *req)
 
 	if (op == KEEP_NOTHING)
 		return;
-	caller = caller_of((__u64)task);
-	if (!caller || !is_caller(caller, task))
+	caller = caller_of_task();
+	if (!caller || !is_caller(caller))
 		return;
 	if (op == KEEP_LEFT || (flags & REQ_F_CQE_SKIP)) {	/* no completion */
 		lose(&unkept.left);

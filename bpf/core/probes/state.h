@@ -53,7 +53,6 @@ const volatile bool has_two_probes;	/* at the functions of bios */
 const volatile __u32 bio_chain_bit;
 const volatile __s64 bpf_call = 321;
 const volatile __s64 io_submit_call = 209;
-const volatile __s64 ring_call = -1;	/* io_uring_enter(2), where its requests are seen */
 const volatile bool are_requests_seen;	/* of AIO, their ends */
 const volatile bool are_syncs_seen;	/* of AIO's syncs */
 const volatile __s64 futex_call = 202;
@@ -118,7 +117,7 @@ struct fault {
 	bool is_major;
 };
 
-/* What a task that is chosen for a replay is in, by its address; see profile.h. */
+/* What a task is in that may be chosen for a replay; see profile.h. */
 struct caller {
 	struct fault fault;
 	__s64 t_ns;
@@ -151,7 +150,12 @@ struct file_key {
 	__u32 unused;
 };
 
-struct MAP_OF(BPF_MAP_TYPE_LRU_HASH, TASKS, __u64, struct caller) callers SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct caller);
+} callers SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, MOST_FILES, struct file_key, __u32) files SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -218,7 +222,6 @@ static __always_inline void lose(__u64 *counter)
 
 /* The first values of what is then filled in place. */
 static const struct stacks no_stacks;
-static const struct caller no_caller;
 static const struct handles no_handles;
 static const struct ios_row no_ios;
 static const struct journal no_journal;
