@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from support import PROJECT
-from writestall.events.kept_calls import FILE, HEAD, OPERATIONS, ROW, TOOK_NS, Call
+from writestall.events.kept_calls import (
+    FILE,
+    HEAD,
+    OPERATIONS,
+    ROW,
+    TOOK_NS,
+    WAKE,
+    Call,
+)
 from writestall.export.to_calls import MAGIC
 
 MS = 1_000_000
@@ -39,8 +47,9 @@ def packed(calls: list[Call]) -> str:
 
 def event(calls: list[Call]) -> dict[str, object]:
     """A `calls` event."""
-    rows = {"count": len(calls), "lost": 1, "left_out": 2, "rows": packed(calls)}
-    return {"ev": "calls", "t_ns": calls[0].t_ns} | rows
+    wakes = sum(call.op == WAKE for call in calls)
+    counts = {"count": len(calls), "lost": 1, "left_out": 2, "wakes": wakes}
+    return {"ev": "calls", "t_ns": calls[0].t_ns} | counts | {"rows": packed(calls)}
 
 
 def content(files: list[tuple[int, int]], rows: list[Row]) -> bytes:

@@ -62,9 +62,9 @@ static bool has_extent(uint8_t op)
 
 static void check_row(const char *path, const struct load *load, const struct row *row)
 {
-	if (row->op < WRITE || row->op >= OPERATIONS)
+	if (row->op < WRITE || row->op > WAKE)
 		damaged(path, "a call of no such kind");
-	if (!row->file || row->file > load->head.files)
+	if (row->op == WAKE ? row->file : !row->file || row->file > load->head.files)
 		damaged(path, "a call on no such file");
 	if (row->t_ns < 0 || row->t_ns > MOST_NS)
 		damaged(path, "a call at no such time");
@@ -76,6 +76,8 @@ static void check_row(const char *path, const struct load *load, const struct ro
 
 static bool is_replayed(const struct load *load, const struct row *row)
 {
+	if (row->op == WAKE)
+		return true;
 	return !(row->flags & FAILED) && load->files[row->file].kind != NOT_THERE &&
 		(row->op != RENAME || load->files[row->offset].kind != NOT_THERE ||
 		 !row->offset);
@@ -93,6 +95,7 @@ static void read_calls(FILE *file, const char *path, struct load *load)
 			load->skipped++;
 			continue;
 		}
+		load->wakes += row.op == WAKE;
 		load->calls[load->count].row = row;
 		load->calls[load->count++].began_ns = -1;
 	}

@@ -4,9 +4,10 @@
  *
  * A call waits for those of its thread, and for the calls on its file that had ended before
  * it began. These are a prefix of the file's calls by their ends, so one mark for each file
- * says whether they all have ended. Nothing waits in a circle, whatever the file says: a
- * call begins after the end of those of other threads that it waits for, and not before
- * those of its own.
+ * says whether they all have ended. A thread that was woken waits for what its waker had
+ * called, and been woken by, before: a prefix of the waker's. Nothing waits in a circle,
+ * whatever the file says: a call begins after the end of those of other threads that it
+ * waits for, and not before those of its own.
  */
 
 #include "replay.h"
@@ -97,6 +98,65 @@ static void find_needs(struct file *file, struct call **begun, struct call **end
 	}
 }
 
+static int by_tid(const void *tid, const void *thread)
+{
+	const struct thread *one = thread;
+
+	return compared(*(const int32_t *)tid, one->load->calls[one->first].row.tid);
+}
+
+/* When all of a thread up to each of its calls were over for it: requests go on. */
+static int64_t *ends_of_threads(const struct load *load)
+{
+	int64_t *ends = zeroed(load->count + 1, sizeof(*ends), "calls");
+
+	for (uint32_t i = 0; i < load->count; i++) {
+		const struct call *call = &load->calls[i];
+		int64_t over_ns = is_request(&call->row) ? call->row.t_ns : end_ns(call);
+		bool is_first = !i || call[-1].row.tid != call->row.tid;
+
+		ends[i] = !is_first && ends[i - 1] > over_ns ? ends[i - 1] : over_ns;
+	}
+	return ends;
+}
+
+/* How many of a thread's were over before. */
+static uint32_t over_before(const struct thread *thread, const int64_t *ends, int64_t t_ns)
+{
+	uint32_t least = 0, most = thread->count;
+
+	while (least < most) {
+		uint32_t middle = least + (most - least) / 2;
+
+		if (ends[thread->first + middle] < t_ns)
+			least = middle + 1;
+		else
+			most = middle;
+	}
+	return least;
+}
+
+static void find_wakers(struct load *load)
+{
+	int64_t *ends = ends_of_threads(load);
+
+	for (uint32_t i = 0; i < load->count; i++) {
+		struct call *call = &load->calls[i];
+		int32_t tid = call->row.offset;
+
+		if (call->row.op != WAKE)
+			continue;
+		call->waker = bsearch(&tid, load->threads, load->thread_count,
+				      sizeof(*load->threads), by_tid);
+		if (!call->waker || call->row.offset != tid || tid == call->row.tid)
+			call->waker = NULL;
+		else
+			call->waker->is_waker = true;
+		call->needs = call->waker ? over_before(call->waker, ends, call->row.t_ns) : 0;
+	}
+	free(ends);
+}
+
 static struct call **sorted(struct load *load, int (*compare)(const void *, const void *))
 {
 	struct call **all = zeroed(load->count + 1, sizeof(*all), "calls");
@@ -113,6 +173,8 @@ void order(struct load *load)
 
 	qsort(load->calls, load->count, sizeof(*load->calls), by_thread);
 	find_threads(load);
+	if (load->wakes)
+		find_wakers(load);
 	begun = sorted(load, by_time);
 	ended = sorted(load, by_end);
 	for (uint32_t i = 0, first = 0; i < load->count; i++) {
@@ -120,8 +182,9 @@ void order(struct load *load)
 
 		if (i + 1 < load->count && begun[i + 1]->row.file == number)
 			continue;
-		find_needs(&load->files[number], begun + first, ended + first,
-			   i + 1 - first);
+		if (number)	/* wakes have none */
+			find_needs(&load->files[number], begun + first, ended + first,
+				   i + 1 - first);
 		first = i + 1;
 	}
 	free(begun);

@@ -4,7 +4,7 @@
  *
  * Open loop: a call is due at its recorded time, whether or not the host's time to it is
  * over; it begins later only where its thread is still in the one before, or a call on its
- * file that had ended then has not ended yet (order.c).
+ * file, or of whoever woke its thread, that had ended then has not ended yet (order.c).
  */
 
 #include "replay.h"
@@ -76,6 +76,33 @@ void note_end(struct file *file, uint32_t place)
 		file->mark++;
 	pthread_cond_broadcast(&file->moved);
 	pthread_mutex_unlock(&file->mutex);
+}
+
+static bool wait_for_waker(const struct call *wake)
+{
+	struct thread *waker = wake->waker;
+
+	if (!waker)
+		return true;
+	pthread_mutex_lock(&waker->mutex);
+	while (waker->over < wake->needs && !stop_signal()) {
+		struct timespec look = next_look(INT64_MAX);
+
+		pthread_cond_clockwait(&waker->moved, &waker->mutex, CLOCK_MONOTONIC, &look);
+	}
+	pthread_mutex_unlock(&waker->mutex);
+	return !stop_signal();
+}
+
+/* For those that it woke. */
+static void note_progress(struct thread *thread)
+{
+	if (!thread->is_waker)
+		return;
+	pthread_mutex_lock(&thread->mutex);
+	thread->over++;
+	pthread_cond_broadcast(&thread->moved);
+	pthread_mutex_unlock(&thread->mutex);
 }
 
 /* All bytes of a read or write, in pieces where they are many; a read ends at the file's. */
@@ -222,6 +249,15 @@ static bool wait_until(int64_t wanted_ns)
 	return !stop_signal();
 }
 
+/* At its time, or once what it waits for has ended; false: it is to stop. */
+static bool may_begin(const struct load *load, const struct call *call)
+{
+	struct file *file = &load->files[call->row.file];
+
+	return wait_until(load->start_ns + call->row.t_ns) &&
+		(!file->is_shared || !call->needs || wait_for_others(file, call->needs));
+}
+
 static void *make_calls(void *argument)
 {
 	struct thread *thread = argument;
@@ -231,12 +267,11 @@ static void *make_calls(void *argument)
 		struct call *call = &load->calls[thread->first + i];
 		struct file *file = &load->files[call->row.file];
 
-		if (!wait_until(load->start_ns + call->row.t_ns))
+		if (call->row.op == WAKE ? !wait_for_waker(call) : !may_begin(load, call))
 			break;
-		if (file->is_shared && call->needs && !wait_for_others(file, call->needs))
-			break;
-		if (make_call(thread, call) && file->is_shared)
+		if (call->row.op != WAKE && make_call(thread, call) && file->is_shared)
 			note_end(file, call->place);
+		note_progress(thread);
 	}
 	return NULL;
 }
@@ -284,8 +319,11 @@ static void run(struct load *load)
 {
 	pthread_t *threads = zeroed(load->thread_count + 1, sizeof(*threads), "threads");
 
-	for (uint32_t i = 0; i < load->thread_count; i++)
+	for (uint32_t i = 0; i < load->thread_count; i++) {
 		make_buffer(&load->threads[i]);
+		pthread_mutex_init(&load->threads[i].mutex, NULL);
+		pthread_cond_init(&load->threads[i].moved, NULL);
+	}
 	begin_requests(load);
 	for (uint32_t i = 0; i < load->thread_count; i++)
 		threads[i] = start_thread(make_calls, &load->threads[i]);

@@ -38,6 +38,7 @@ struct file_row {
 enum operation {
 	WRITE = 2, READ, FSYNC, FDATASYNC, SYNC_RANGE, OPEN, CLOSE, UNLINK, RENAME,
 	TRUNCATE, ALLOCATE, SYNCFS, MSYNC, FAULT, OPERATIONS,
+	WAKE = OPERATIONS,	/* no call: of thread `tid` by that of `offset` */
 };
 
 #define STORES 1	/* the flags of a FAULT by a store */
@@ -72,7 +73,8 @@ struct call {
 	int64_t began_ns;	/* since the start; -1: it was not made */
 	int64_t took_ns;
 	uint32_t place;		/* among the calls of its file, by their ends */
-	uint32_t needs;		/* that many of those had ended when it began */
+	uint32_t needs;		/* that many of those had ended when it began; a WAKE: of its waker */
+	struct thread *waker;	/* of a WAKE, one that is replayed */
 	bool failed;
 };
 
@@ -100,11 +102,16 @@ struct file {
 	uint32_t open_count;
 };
 
+/* Its calls, and the wakes of it, by time. */
 struct thread {
 	struct load *load;
 	uint32_t first;
 	uint32_t count;
 	unsigned char *buffer;
+	bool is_waker;
+	pthread_mutex_t mutex;	/* of a waker */
+	pthread_cond_t moved;
+	uint32_t over;		/* of its calls and wakes */
 };
 
 /* All of a recording; calls by thread, then by time. */
@@ -113,6 +120,7 @@ struct load {
 	struct file *files;	/* by number; 0 is none */
 	struct call *calls;
 	uint32_t count;
+	uint32_t wakes;		/* of `count` */
 	uint32_t skipped;	/* that had failed, or of files that are not replayed */
 	struct thread *threads;
 	uint32_t thread_count;

@@ -88,6 +88,8 @@ static void print_times(FILE *file, const struct load *load, int64_t *late)
 	for (uint32_t i = 0; i < load->count; i++) {
 		const struct call *call = &load->calls[i];
 
+		if (call->row.op == WAKE)
+			continue;
 		if (call->row.t_ns > last_ns)
 			last_ns = call->row.t_ns;
 		if (call->began_ns < 0)
@@ -98,10 +100,10 @@ static void print_times(FILE *file, const struct load *load, int64_t *late)
 	}
 	qsort(late, made, sizeof(*late), by_value);
 	fprintf(file, "\"calls\":%" PRIu32 ",\"made\":%" PRIu32 ",\"threads\":%" PRIu32
-		",\"recorded_ns\":%" PRId64 ",\"replayed_ns\":%" PRId64 ",\"late_p50_ns\":%"
-		PRId64 ",\"late_p999_ns\":%" PRId64, load->count, made, load->thread_count,
-		last_ns, replayed_ns, quantile(late, made, 500),
-		quantile(late, made, 999));
+		",\"wakes\":%" PRIu32 ",\"recorded_ns\":%" PRId64 ",\"replayed_ns\":%" PRId64
+		",\"late_p50_ns\":%" PRId64 ",\"late_p999_ns\":%" PRId64,
+		load->count - load->wakes, made, load->thread_count, load->wakes, last_ns,
+		replayed_ns, quantile(late, made, 500), quantile(late, made, 999));
 }
 
 void report(const struct load *load, const char *path, int64_t stall_ns)
@@ -134,7 +136,7 @@ void list_requests(const struct load *load, const char *path, int64_t end_ns)
 		int64_t due_ns = load->start_ns + call->row.t_ns;
 		int64_t began_ns = made ? load->start_ns + call->began_ns : end_ns;
 
-		if (due_ns < end_ns)
+		if (call->row.op != WAKE && due_ns < end_ns)
 			fprintf(file, "{\"t_ns\":%" PRId64 ",\"dur_ns\":%" PRId64
 				",\"intended_ns\":%" PRId64 ",\"tid\":%" PRId32
 				",\"what\":\"%s\"}\n", began_ns, made ? call->took_ns : 0,

@@ -23,6 +23,7 @@ ROWS = [
     *(row(3, 2, what, 2, 1, 9) for what in ("rename", "truncate", "allocate")),
     *(row(4, 1, what, 1, 100, 90, flags=1) for what in ("fault", "msync")),
     *(row(4, 1, what, 1, 100, 90, flags=64) for what in ("write", "read")),
+    *(row(4, tid, "wake", 0, 3 - tid) for tid in (1, 2)),
     row(4, 2, "unlink", 2),
     row(5, 2, "fsync", 3),
 ]

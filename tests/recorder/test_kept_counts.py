@@ -15,10 +15,11 @@ from recorder import cli, targets
 
 
 def test_the_counts_of_all_events_are_summed(tmp_path: Path) -> None:
-    line = '{"ev":"calls","t_ns":5,"count":%d,"lost":%d,"left_out":%d,"rows":"eJ"}\n'
+    counts = '"count":%d,"lost":%d,"left_out":%d,"wakes":%d'
+    line = f'{{"ev":"calls","t_ns":5,{counts},"rows":"eJ"}}\n'
     other = '{"ev":"file","t_ns":5,"number":1}\n'
     (tmp_path / "events").mkdir()
-    text = line % (2048, 0, 3) + other + line % (1, 7, 0)
+    text = line % (2048, 0, 3, 5) + other + line % (6, 7, 0, 0)
     (tmp_path / cli.EVENTS).write_text(text)
     assert cli.kept_calls(tmp_path) == (
         "profile: 2049 calls kept, 7 lost, 3 of kinds that a replay does not make"

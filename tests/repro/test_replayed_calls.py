@@ -115,6 +115,32 @@ def test_calls_are_made_at_their_times(program: Path, tmp_path: Path) -> None:
     assert said.startswith("30 requests")
 
 
+def test_who_was_woken_waits_for_what_its_waker_had_called(
+    program: Path, tmp_path: Path
+) -> None:
+    """Also where a thread between them made no call; wakes that name each other, or a
+    thread that is not there, hold nobody."""
+    rows = [
+        row(0, 1, "write", 1, 0, 64 << 20),
+        row(1, 3, "wake", 0, 1),
+        row(2, 2, "wake", 0, 3),
+        row(3, 2, "fsync", 2),
+        row(3, 4, "fsync", 2),
+        *(row(4, tid, "wake", 0, 9 - tid) for tid in (4, 5)),
+        *(row(5, 4, "wake", 0, waker) for waker in (4, 77, 1 << 40)),
+        row(6, 4, "fsync", 2),
+    ]
+    report = replay(program, content([(0, REGULAR), (0, REGULAR)], rows), tmp_path)
+    assert (report["calls"], report["made"], report["wakes"]) == (4, 4, 7)
+    assert {one["operation"] for one in report["operations"]} == {"write", "fsync"}
+    listed = requests(tmp_path / "requests.jsonl")
+    [written], [synced], [free, _] = (
+        [one for one in listed if one["tid"] == tid] for tid in (1, 2, 4)
+    )
+    ended_ns = written["t_ns"] + written["dur_ns"]
+    assert free["t_ns"] < ended_ns <= synced["t_ns"]
+
+
 def test_a_call_that_was_due_but_not_made_has_waited(
     program: Path, tmp_path: Path
 ) -> None:

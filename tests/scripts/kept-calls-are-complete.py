@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will make one call of each kind that a replay makes again, on a disk, and
-find each once, by its file, offset, bytes and time; of others only their number."""
+find each once, by its file, offset, bytes and time; of others only their number. A
+thread that is woken behind another's call is known to be, once for each such call."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import mmap
 import os
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +26,8 @@ sys.path.append(str(lab.PROJECT / "analysis"))
 from writestall.events.kept_calls import FAILED, Call, calls
 
 APPENDS, CREATED, RING, TRUNCATED, ASYNC, STORES = 1, 16, 16, 32, 64, 1
-SLEEP_S = 0.2
+SLEEP_S, WAKE_S = 0.2, 0.02
+WAKES, MOST_WAKES = 50, 4  # those of the interpreter's lock are among them
 RINGS_SINCE = 6, 3  # its tracepoint io_uring_submit_req
 SYNCS = {asynchronous.AIO_FSYNC: "fsync", asynchronous.AIO_FDSYNC: "fdatasync"}
 # Operation, name of the file, offset, bytes, flags; of a rename, what it replaced.
@@ -120,6 +123,45 @@ def made_by_ring(old: int, at: int) -> Iterator[Made]:
     yield "fsync", "old", -1, 0, ASYNC | RING
 
 
+def wake_behind_a_write(path: Path) -> int:
+    """Write, wake a thread that then syncs, and wake it again and again without a call
+    of either; the thread's number."""
+    file, event, found = os.open(path, os.O_RDWR), os.eventfd(0), []
+
+    def sync() -> None:
+        found.append(threading.get_native_id())
+        os.pread(file, 1, 0)
+        os.eventfd_read(event)
+        os.fsync(file)
+        for _ in range(WAKES):
+            os.eventfd_read(event)
+
+    thread = threading.Thread(target=sync)
+    thread.start()
+    time.sleep(SLEEP_S)
+    os.pwrite(file, b"w", 0)
+    for _ in range(WAKES + 1):
+        os.eventfd_write(event, 1)
+        time.sleep(WAKE_S)
+    thread.join()
+    os.close(file)
+    return found[0]
+
+
+def check_wakes(rows: list[Call], woken: int) -> None:
+    """Rows since the write."""
+    theirs = [one for one in rows if one.tid == woken or one.operation == "wake"]
+    first = next(at for at, one in enumerate(theirs) if one.operation == "wake")
+    lab.expect(
+        (theirs[first].tid, theirs[first].offset) == (woken, os.getpid())
+        and theirs[first].file == 0
+        and theirs[first + 1].operation == "fsync",
+        f"the wake is not between write and fsync: {theirs}",
+    )
+    count = sum(one.operation == "wake" for one in theirs)
+    lab.expect(count <= MOST_WAKES, f"{count} wakes, few of which bring news")
+
+
 def kept(events: list[lab.Event]) -> list[Call]:
     """All calls by time."""
     found: list[Call] = []
@@ -141,6 +183,7 @@ def test(options: argparse.Namespace) -> None:
             begun_ns = time.monotonic_ns()
             wanted = list(made(lab.MOUNT))
             ended_ns = time.monotonic_ns()
+            woken = wake_behind_a_write(lab.MOUNT / "old")
             time.sleep(SLEEP_S)
             inodes["log"] = (lab.MOUNT / "old").stat().st_ino
             events = tracers[0].stop()
@@ -164,6 +207,12 @@ def test(options: argparse.Namespace) -> None:
     lab.expect(files[inodes["old"]]["bytes"] == 8192, f"size of {files}")
     lab.expect(files[inodes["."]]["kind"] == "folder", f"kind of {files}")
     lab.expect(all(0 < c.dur_ns < ended_ns - begun_ns for c in found), "durations")
+    wakes = [one for one in kept(events) if one.t_ns > ended_ns]
+    check_wakes(
+        wakes[wakes.index(next(o for o in wakes if o.operation == "write")) :], woken
+    )
+    marked = sum(one["wakes"] for one in events if one["ev"] == "calls")
+    lab.expect(marked == sum(c.operation == "wake" for c in kept(events)), "wakes")
     left = sum(one["left_out"] for one in events if one["ev"] == "calls")
     lab.expect(left >= 1, f"{left} calls of other kinds")
 

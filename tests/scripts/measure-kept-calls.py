@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """measure-kept-calls: measure what `record --profile` costs a call, and its bytes,
-and what it costs a page fault of anonymous memory, of which it keeps none.
+and what it costs a page fault of anonymous memory and a wake, of which it keeps none.
 
 Runs inside a guest whose clock counts instructions. A task overwrites 200 bytes of a
 file again and again, which stays in memory: under the compiled tracer, under it with
@@ -24,7 +24,7 @@ import lab
 
 CALLS, BATCHES, ROUNDS = 1_000, 10, 1
 SETTLES_S = 4.0
-QUICKEST = ("ns", "fault_ns")
+QUICKEST = ("ns", "fault_ns", "wake_ns")
 KEPT = ("--calls-mib", "64", "--series-ms", "100")
 WAYS = {
     "none": None,
@@ -65,6 +65,28 @@ def per_fault_ns() -> float:
     return min(found)
 
 
+def per_wake_ns() -> float:
+    """Of a wake of another process, and by it, over a pipe each, in the quickest batch:
+    two wakes, four calls on pipes."""
+    (there_read, there), (back, back_write) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if not pid:
+        for _ in range(BATCHES * CALLS):
+            os.write(back_write, os.read(there_read, 1))
+        os._exit(0)
+    found = []
+    for _ in range(BATCHES):
+        begun_ns = time.monotonic_ns()
+        for _ in range(CALLS):
+            os.write(there, b"x")
+            os.read(back, 1)
+        found.append((time.monotonic_ns() - begun_ns) / CALLS)
+    os.waitpid(pid, 0)
+    for end in (there_read, there, back, back_write):
+        os.close(end)
+    return min(found)
+
+
 def settle() -> None:
     """Let time pass without a sleep that would be listed."""
     until_s = time.monotonic() + SETTLES_S
@@ -90,9 +112,11 @@ def measure_way(
         took_ns, fault_ns = per_call_ns(fd), per_fault_ns()
         settle()
         busy_s = sum(cpu_s(one.process.pid) for one in tracers) - busy_s
+        wake_ns = per_wake_ns()
         count, size = kept([event for one in tracers for event in one.stop()])
     size_each = round(size / count, 2) if count else 0
     row: dict[str, float] = {"ns": round(took_ns), "fault_ns": round(fault_ns)}
+    row |= {"wake_ns": round(wake_ns)}
     row |= {"tracer_us": round(busy_s * 1e6 / CALLS / BATCHES, 2)}
     return row | {"kept": count, "bytes": size_each}
 

@@ -132,6 +132,7 @@ def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
 EVENTS = "events/core.jsonl"
 COUNTS = re.compile(
     rb'\{"ev":"calls","t_ns":\d+,"count":(\d+),"lost":(\d+),"left_out":(\d+),'
+    rb'"wakes":(\d+),'
 )
 
 
@@ -141,8 +142,8 @@ def kept_calls(folder: Path) -> str:
     with (folder / EVENTS).open("rb") as file:
         for line in file:
             if found := COUNTS.match(line):
-                count, missed, other = map(int, found.groups())
-                kept, lost, left = kept + count, lost + missed, left + other
+                count, missed, other, wakes = map(int, found.groups())
+                kept, lost, left = kept + count - wakes, lost + missed, left + other
     return (
         f"profile: {many(kept, 'call')} kept, {lost} lost, {left} of kinds that a"
         " replay does not make"

@@ -154,6 +154,7 @@ class Calls(Struct, tag_field="ev", tag="calls", frozen=True, gc=False):
     rows: str
     lost: int | None = None
     left_out: int | None = None
+    wakes: int = 0
 
 
 class File(Struct, tag_field="ev", tag="file", frozen=True, gc=False):

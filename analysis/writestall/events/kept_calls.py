@@ -21,10 +21,11 @@ TOOK_NS = 64
 # enum keep of bpf/core/rows.h, from 2 on.
 OPERATIONS = tuple(
     "write read fsync fdatasync sync_range open close unlink rename truncate"
-    " allocate syncfs msync fault".split()
+    " allocate syncfs msync fault wake".split()
 )
 FIRST_OPERATION = 2
 FAILED = 128
+WAKE = 16  # of task `tid` by that of `offset`, which is no call
 
 
 class Call(NamedTuple):

@@ -11,7 +11,7 @@ import io
 
 from writestall.chain.answers import Answer
 from writestall.events.contract import File
-from writestall.events.kept_calls import FAILED, FILE, HEAD, ROW, TOOK_NS, Call
+from writestall.events.kept_calls import FAILED, FILE, HEAD, ROW, TOOK_NS, WAKE, Call
 from writestall.events.run_directory import END_OF_TIME_NS
 from writestall.export import to_disk_series
 from writestall.verdict.replayed_calls import kept
@@ -49,7 +49,7 @@ def packed(answer: Answer) -> bytes:
     rows = [
         ROW.pack(call.t_ns - start_ns, *call[1:])
         for call in found
-        if call.file in files
+        if call.file in files or call.op == WAKE
     ]
     dur_ns = max((call.t_ns + call.dur_ns for call in found), default=start_ns)
     lost = sum(event.lost or 0 for event in answer.stream.calls)

@@ -24,7 +24,7 @@
 #define PACKED_BYTES (RAW_BYTES + RAW_BYTES / 1000 + 64)	/* above compressBound() */
 
 static struct kept_row rows[MOST_ROWS];
-static unsigned int gathered;
+static unsigned int gathered, wakes;
 static int64_t left_bytes;
 static uint64_t over;	/* calls above the bound */
 
@@ -74,6 +74,7 @@ static void print_gathered(uint64_t lost, uint64_t left)
 	if (!fits) {
 		over += gathered;
 		gathered = 0;
+		wakes = 0;
 		size = packed(bytes);
 	} else {
 		left_bytes -= size;
@@ -83,9 +84,11 @@ static void print_gathered(uint64_t lost, uint64_t left)
 	json_unsigned("count", gathered);
 	json_unsigned("lost", lost + over);
 	json_unsigned("left_out", left);
+	json_unsigned("wakes", wakes);
 	print_base64("rows", bytes, size);
 	json_end();
 	gathered = 0;
+	wakes = 0;
 	over = 0;
 }
 
@@ -103,6 +106,7 @@ void print_kept(const struct kept_counts *counts)
 void take_kept(const struct kept_row *row)
 {
 	rows[gathered++] = *row;
+	wakes += row->op == KEEP_WAKE;
 	if (gathered == MOST_ROWS)
 		print_gathered(0, 0);
 }

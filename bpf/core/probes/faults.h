@@ -28,7 +28,7 @@ static __always_inline void enter_fault(struct vm_area_struct *vma, __u64 addres
 	if (!file)
 		return;
 	caller = caller_of_task();
-	if (!caller || !is_caller(caller))
+	if (!is_chosen_caller(caller))
 		return;
 	offset = (address & ~(page_bytes - 1)) - vma->vm_start +
 		vma->vm_pgoff * page_bytes;
@@ -75,7 +75,7 @@ static __always_inline void leave_fault(struct vm_area_struct *vma, __u32 result
 	row.bytes = page_bytes;
 	row.op = KEEP_FAULT;
 	row.flags = caller->fault.stores;
-	keep(&row);
+	caller->news_ns = keep(&row);
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include "requests.h"
 #include "rings.h"
 #include "sleeps.h"
+#include "wakes.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -268,6 +269,13 @@ int submit_of_chosen(__u64 *args)
 
 	take_registers(&regs, (void *)args[0]);
 	submit_kept(&regs);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int wake_of_chosen(__u64 *args)
+{
+	wake_kept((void *)args[0]);
 	return 0;
 }
 

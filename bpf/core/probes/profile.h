@@ -101,10 +101,9 @@ static __always_inline struct caller *known_caller(void)
 }
 
 /* It is remembered for a while. */
-static __always_inline bool is_caller(struct caller *caller)
+static __always_inline bool is_caller(struct caller *caller, struct task_struct *task)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	__s32 tid = bpf_get_current_pid_tgid();
+	__s32 tid = task->pid;
 	__u64 now = bpf_jiffies64();	/* a load */
 
 	if (caller->tid != tid || now - caller->looked_jiffies > LOOKED_JIFFIES) {
@@ -114,6 +113,12 @@ static __always_inline bool is_caller(struct caller *caller)
 			(!only_pid || in_family(task, only_pid));
 	}
 	return caller->is_chosen;
+}
+
+/* Whether the current task is chosen, whose `caller` that is. */
+static __always_inline bool is_chosen_caller(struct caller *caller)
+{
+	return caller && is_caller(caller, bpf_get_current_task_btf());
 }
 
 static __always_inline __u32 number_of_file(struct file *file)
@@ -201,7 +206,7 @@ static __always_inline void enter_kept(const struct registers *regs)
 	if (!caller)
 		return;
 	caller->op = KEEP_NOTHING;
-	if (!is_caller(caller))
+	if (!is_chosen_caller(caller))
 		return;
 	if (is_of_one_buffer(how, op)) {
 		caller->op = op;
@@ -257,14 +262,16 @@ static __always_inline __u64 waking_flags(void)
 		0 : BPF_RB_NO_WAKEUP;
 }
 
-/* A row is full but for how long it took. */
-static __always_inline void keep(struct kept_row *row)
+/* A row is full but for how long it took; returns when it ended. */
+static __always_inline __s64 keep(struct kept_row *row)
 {
-	__u64 took = (__u64)(bpf_ktime_get_ns() - row->t_ns) / TOOK_NS;
+	__s64 now = bpf_ktime_get_ns();
+	__u64 took = (__u64)(now - row->t_ns) / TOOK_NS;
 
 	row->took = took > 0xffffffff ? 0xffffffff : took;
 	if (bpf_ringbuf_output(&kept, row, sizeof(*row), waking_flags()))
 		lose(&unkept.lost);
+	return now;
 }
 
 /*
@@ -284,6 +291,8 @@ static __always_inline void end_transfer(enum keep op, struct file *file, __u64 
 		return;
 	caller->op = KEEP_NOTHING;
 	inode = file->f_inode;
+	if ((inode->i_mode & FILE_TYPE) != REGULAR_FILE)
+		return;		/* pipes and sockets are read most */
 	key.ino = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
 	known = bpf_map_lookup_elem(&files, &key);
@@ -296,7 +305,7 @@ static __always_inline void end_transfer(enum keep op, struct file *file, __u64 
 	row.bytes = ret < 0 ? 0 : ret;
 	row.offset = word_at(position) - row.bytes;
 	row.flags = ret < 0 ? KEPT_FAILED : flags_of_file(file->f_flags);
-	keep(&row);
+	caller->news_ns = keep(&row);
 }
 
 /* A call that no replay makes: that there was one. */
@@ -304,7 +313,7 @@ static __always_inline void count_left(void)
 {
 	struct caller *caller = caller_of_task();
 
-	if (caller && is_caller(caller))
+	if (is_chosen_caller(caller))
 		lose(&unkept.left);
 }
 
@@ -324,7 +333,7 @@ static __always_inline void leave_kept(__s64 ret)
 		row.file = caller->number;
 		row.op = caller->op;
 		row.flags = caller->flags;
-		keep(&row);
+		caller->news_ns = keep(&row);
 	}
 	caller->op = KEEP_NOTHING;
 }

@@ -47,7 +47,7 @@ static __always_inline void submit_kept(const struct registers *regs)
 	__s64 count = regs->arguments[1];
 	__u64 list = regs->arguments[2];
 
-	if (!caller || !is_caller(caller))
+	if (!is_chosen_caller(caller))
 		return;
 	for (int i = 0; i < MOST_IOCBS && i < count; i++) {
 		__u64 at = 0;

@@ -30,7 +30,7 @@ static __always_inline void submit_to_ring(struct io_kiocb *req)
 	if (op == KEEP_NOTHING)
 		return;
 	caller = caller_of_task();
-	if (!caller || !is_caller(caller))
+	if (!is_chosen_caller(caller))
 		return;
 	if (op == KEEP_LEFT || (flags & REQ_F_CQE_SKIP)) {	/* no completion */
 		lose(&unkept.left);

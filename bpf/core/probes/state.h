@@ -122,6 +122,8 @@ struct caller {
 	struct fault fault;
 	__s64 t_ns;
 	__u64 looked_jiffies;	/* whether it is chosen */
+	__s64 news_ns;		/* end of the newest call it knows of; wakes.h */
+	__s64 told_ns;		/* that with which it woke the last task */
 	__s64 offset;
 	__u64 file;
 	__s32 tid;
@@ -130,6 +132,7 @@ struct caller {
 	__u8 op;
 	__u8 flags;
 	__u8 is_chosen;
+	__s32 told_tid;
 };
 
 /*
