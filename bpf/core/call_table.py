@@ -27,14 +27,15 @@ def initialiser(name: str, row: Row) -> str:
     """Render a call; one that this architecture has not is left out."""
     is_own = row["nr"] < UNIFORM
     number = f"__NR_{name}" if is_own else str(row["nr"])
-    fields = [f'.name = "{name}"', f'.group = "{row["group"]}"', f".number = {number}"]
+    function = row.get("function", name)
+    fields = [f'.name = "{name}"', f'.function = "{function}"']
+    fields += [f'.group = "{row["group"]}"', f".number = {number}"]
     fields += [
         f".argument[HOW_{key.upper()}] = {row[key]}" for key in ARGUMENTS if key in row
     ]
     fields += [".position = true"] if "place" in row else []
     fields += FILES.get(row.get("file", ""), [])
     fields += [f".{word} = true" for word in FLAGS if word in row]
-    fields += [f'.function = "{row.get("function", name)}"']
     fields += [f".keep = KEEP_{row['keep'].upper()}"] if "keep" in row else []
     text = f"{{ {', '.join(fields)} }},\n"
     return f"#ifdef {number}\n{text}#endif\n" if is_own else text

@@ -82,9 +82,9 @@ def filters(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def _keeps_calls() -> bool:
-    """Whether BPF programs of this kernel can number files, 5ca419f2864a ("bpf: Add
-    BPF_FETCH field / create atomic_fetch_add instruction"), Linux 5.12, and have storage
-    of a task's, a10787e6d58c ("bpf: Enable task local storage for tracing programs"),
+    """Whether BPF programs of this kernel can number files and have a task's storage:
+    5ca419f2864a ("bpf: Add BPF_FETCH field / create atomic_fetch_add instruction"),
+    Linux 5.12; a10787e6d58c ("bpf: Enable task local storage for tracing programs"),
     5.13."""
     return version(os.uname().release) >= (5, 13)
 
