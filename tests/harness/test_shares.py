@@ -85,16 +85,15 @@ def test_another_machine_sees_what_the_first_made(machine: Run, tmp_path: Path) 
     assert done.stdout.split() == ["750", "file", "x"], done.stderr
 
 
-@pytest.mark.parametrize("what", ["touch file", "mknod b b 254 0", "ln -s x y"])
-def test_a_read_only_share_is_read_only(
-    machine: Run, tmp_path: Path, what: str
-) -> None:
+def test_a_read_only_share_is_read_only(machine: Run, tmp_path: Path) -> None:
     """Also for a guest that mounts it again."""
-    again = "mount -o remount,rw /mnt/shared; cd /mnt/shared"
+    makes = ("touch file", "mknod b b 254 0", "ln -s x y")
+    again = "mount -o remount,rw /mnt/shared; cd /mnt/shared || exit"
+    each = "; ".join((again, *(f"{make} && echo made" for make in makes)))
     share = f"{tmp_path}:/mnt/shared:ro"
-    done = machine("--share", share, "--", "sh", "-c", f"{again} && {what}")
-    assert "Read-only file system" in done.stderr
-    assert not any(tmp_path.iterdir())
+    done = machine("--share", share, "--", "sh", "-c", each)
+    assert done.stderr.count("Read-only file system") >= len(makes), done.stderr
+    assert (done.stdout, list(tmp_path.iterdir())) == ("", [])
 
 
 def test_paths_with_commas_are_paths(
