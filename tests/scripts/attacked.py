@@ -37,7 +37,7 @@ MOST_MIB = 256
 SCRAPE_WITHIN_S, SCRAPE_EVERY_S = 10.0, 5.0
 HONEST_EVERY_S = 3.0
 # One that is being written, then the one that is asked for: dump.WITHIN_S each.
-DUMP_WITHIN_S = 150.0
+DUMP_WITHIN_S, DUMP_ASKED_EVERY_S = 150.0, 1.0
 FOLDER = Path("/root/attacked")
 
 
@@ -139,7 +139,11 @@ def watched(engine: str, options: argparse.Namespace, hidden: Path) -> str:
             ask = [sys.executable, str(watching.WRITESTALL), "watch", "--dump"]
             lab.run(*ask)
             refused = "trigger asked: "
-            lab.until(lambda: one.said("(asked)") or one.said(refused), DUMP_WITHIN_S)
+            lab.until(
+                lambda: one.said("(asked)") or one.said(refused),
+                DUMP_WITHIN_S,
+                DUMP_ASKED_EVERY_S,
+            )
             why = [x["message"] for x in one.lines() if refused in x["message"]]
             lab.expect(one.said("(asked)"), str(why))
             ended = [name for name, pid in begun.items() if ended_already(pid)]

@@ -229,12 +229,17 @@ def tracing(
             tracer.end()
 
 
-def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> None:
-    """Wait for a condition, with a time limit as a failure guard."""
+def until(
+    condition: Callable[[], bool],
+    limit_s: float = ARMED_WITHIN_S,
+    every_s: float = 0.01,
+) -> None:
+    """Wait for a condition, with a time limit as a failure guard. One that takes time
+    itself is asked less often, or it keeps a CPU from what it waits for."""
     deadline = time.monotonic() + limit_s
     while not condition():
         expect(time.monotonic() < deadline, f"nothing happened within {limit_s} s")
-        time.sleep(0.01)
+        time.sleep(every_s)
 
 
 def contents(path: Path) -> str:

@@ -35,6 +35,7 @@ IN_TEST = "[Service]\nWatchdogSec=20\nRestartSec=1\n"
 GROUP = Path("/sys/fs/cgroup/system.slice") / NAME
 BIN = Path("/usr/bin")  # where the unit expects both programs
 HELD_S = 1.5
+ASKED_EVERY_S = 1.0  # each question is a program, or two
 SHOWN = 20
 # A container of systemd's own: no device manager, no file systems to mount.
 BOOT = (
@@ -100,7 +101,7 @@ def booted() -> Iterator[Systemd]:
         try:
             lab.until(lambda: bool(lab.descendants(process.pid)))
             systemd = Systemd(lab.descendants(process.pid)[0])
-            lab.until(systemd.is_up)
+            lab.until(systemd.is_up, every_s=ASKED_EVERY_S)
             yield systemd
         finally:
             process.kill()
@@ -143,7 +144,7 @@ def tells_a_stall(systemd: Systemd, disk: lab.Disk) -> None:
     def told() -> list[dict[str, str]]:
         return [x for x in systemd.journal() if x.get("WRITESTALL_TID") == str(tid)]
 
-    lab.until(lambda: bool(told()))
+    lab.until(lambda: bool(told()), every_s=ASKED_EVERY_S)
     line = told()[0]
     print(line["MESSAGE"], flush=True)
     lab.expect(int(line["WRITESTALL_DURATION_MS"]) >= HELD_S * 900, str(line))
@@ -159,8 +160,10 @@ def is_started_anew(systemd: Systemd) -> None:
     """
     before = systemd.property("MainPID")
     systemd.run("kill", "-STOP", str(before))
-    lab.until(lambda: systemd.property("MainPID") not in (0, before))
-    lab.until(lambda: systemd.state() == "active")
+    lab.until(
+        lambda: systemd.property("MainPID") not in (0, before), every_s=ASKED_EVERY_S
+    )
+    lab.until(lambda: systemd.state() == "active", every_s=ASKED_EVERY_S)
 
 
 def test(options: argparse.Namespace) -> None:
