@@ -159,6 +159,8 @@ class Tracer:
     def __init__(self, engine: str, script: str, modules: Path, *options: str) -> None:
         self.engine = engine
         self.script = script
+        self.beside = [self]  # those that end together
+        self._told = False
         self.output = Path(f"/tmp/{engine}-{script}-{os.getpid()}.jsonl")
         self.messages = self.output.with_suffix(".log")
         command = [*launcher(engine), script, *options]
@@ -190,8 +192,11 @@ class Tracer:
         return [json.loads(line) for line in text.splitlines()]
 
     def stop(self, number: int = signal.SIGINT) -> list[Event]:
-        """Stop in order; return the events without begin and end, which are checked."""
-        self.process.send_signal(number)
+        """Stop in order, with those beside it: each waits for seconds for the kernel to
+        let go of its probes. Return the events without begin and end, which are
+        checked."""
+        for one in self.beside:
+            one._tell(number)
         status = self.process.wait(timeout=ARMED_WITHIN_S)
         expect(status == 0, f"{self.engine} ended with {status}: {self.complaint()}")
         events = self.events()
@@ -204,11 +209,15 @@ class Tracer:
         expect(not lost and not events[-1]["lost"], f"{self.engine} lost: {lost}")
         return inner
 
+    def _tell(self, number: int) -> None:
+        if not self._told and self.process.poll() is None:
+            self.process.send_signal(number)
+        self._told = True
+
     def end(self) -> None:
         """Stop it in any case."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-            self.process.wait(timeout=ARMED_WITHIN_S)
+        self._tell(signal.SIGINT)
+        self.process.wait(timeout=ARMED_WITHIN_S)
 
 
 @contextmanager
@@ -222,6 +231,7 @@ def tracing(
     tracers = [Tracer(engine, script, modules, *options) for engine in engines]
     try:
         for tracer in tracers:
+            tracer.beside = tracers
             tracer.wait_armed()
         yield tracers
     finally:
