@@ -22,7 +22,10 @@ from machine.recipe import Recipe
 from machine.run import GUEST_PROJECT
 from writestall_base.errors import UserError
 
-IN_GUEST = ("base", "trace", "repro", "tests/scripts", "tests/repro/guest")
+IN_GUEST = (
+    *("base", "analysis", "trace", "repro"),
+    *("tests/scripts", "tests/repro/guest"),
+)
 SOURCES = {".c", ".h", ".S", ".stp", ""}
 
 
