@@ -60,14 +60,12 @@ FOLDERS = (
     Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False, since=(4, 19)),
     Folder("tests/repro/guest", ("--build", BUILD), since=(4, 19)),
 )
-# What `make test` runs on every kernel: injector, tracers, unload; and on the newest
-# alone, so that each kernel has a machine for half of the tracers' scripts. The others
-# run on the default kernel there, and everywhere with --every-kernel.
+# What `make test` runs on every kernel: injector, unload; and on the newest alone, so
+# that each kernel has a machine for half of the tracers' scripts. The others run on the
+# default kernel there, and everywhere with --every-kernel.
 ON_EVERY_KERNEL = {
     "delays-only-the-submitter.sh",
-    "page-locks-are-counted.py",
     "rmmod-while-delaying.sh",
-    "stalls-are-counted.py",
 }
 ON_THE_NEWEST = {
     "arms-as-fast-with-many-modules.py",
@@ -77,6 +75,7 @@ ON_THE_NEWEST = {
     "ios-name-their-submitter.py",
     "locks-name-their-holder.py",
     "probes-run-for-every-task.py",
+    "stalls-are-counted.py",
     "user-stacks-have-names.py",
     "waits-end-with-the-tracer.py",
     "waits-of-the-chosen-are-listed.py",
@@ -84,11 +83,12 @@ ON_THE_NEWEST = {
 # What `make test` leaves to `make test-all`, and why: scripts, or their VARIANTS.
 FULL_IMAGE = "needs the tools of vm/packages-full.txt, and with them the full image"
 STRESS = "repeats for minutes what others do once"
-OTHER_WAY = "another mode, probe or engine than the same test's in make test"
+OTHER_WAY = "another mode, probe, engine or disk than the same test's in make test"
 ON_DEMAND = {
     "agrees-with-witnesses.py": FULL_IMAGE,
     "delays-follow-the-distribution.sh": STRESS,
     "disarms-at-once-under-load.sh": STRESS,
+    "drills-down-to-the-lock.py-xfs": OTHER_WAY,
     "record-ends-in-order.py-stap": OTHER_WAY,
     "each-script-works-or-refuses.py": "makes a table of what the others show, too",
     "every-call-is-listed.py": "one stall for each system call and engine",
@@ -106,6 +106,7 @@ ON_DEMAND = {
     "survives-unloads-under-hazards.py": STRESS,
     "tracepoint-is-read-by-tracers.sh": FULL_IMAGE,
     "undoes-every-step.py": "a run for each step of a run, which is interrupted",
+    "works-by-breakpoint.sh-selects": OTHER_WAY,
 }
 # How often each engine's tracer is armed in total, divided between the kernels.
 ARMED = {"stap": 50, "core": 50}
@@ -116,6 +117,7 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "record-ends-in-order.py": tuple(("--engine", engine) for engine in ARMED),
     "delays-only-the-submitter.sh": (("sleep",), ("defer spin",)),
+    "drills-down-to-the-lock.py": ((), ("--fs", "xfs")),
     "selects-only-what-was-named.sh": (("sleep",), ("defer spin",)),
     "shares-the-probe-with-tracers.sh": (
         ("fentry:vmlinux",),
@@ -125,6 +127,7 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
         (),
         *[("--injector", name) for name in ("dm-delay", "scsi_debug") if EVERY],
     ),
+    "works-by-breakpoint.sh": (("does",), ("selects",)),
 }
 # `make soak`: 10,000 disarms; 500 cycles, on concurrent CPUs, and with a clock
 # independent of the host, for which an unload has a bound, in ms. An emulated machine

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will run the scripts that test the probe's handler again, with a module that
 # probes by breakpoint, as on a kernel without a function tracer (kmod/Kbuild,
-# BREAKPOINT).
+# BREAKPOINT). A third argument chooses them: by what a rule does, or what it selects.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 module=${module%/*}/breakpoint/${module##*/}
@@ -12,10 +12,13 @@ probe=$(grep -E ' (submit_bio_noacct|generic_make_request)[+]' /sys/kernel/debug
 [[ $probe != *FTRACE* ]] || fail "probes through the tracer: $probe"
 rmmod biodelay
 
+declare -A scripts=(
+	[does]="defer-lets-the-submitter-go-on rmmod-while-delaying
+		unload-loses-no-deferred-bio survives-probes-switched-off"
+	[selects]=selects-only-what-was-named
+)
 # What a rule selects is decided before its mode: one is enough here.
-for script in "selects-only-what-was-named sleep" defer-lets-the-submitter-go-on \
-	rmmod-while-delaying unload-loses-no-deferred-bio survives-probes-switched-off; do
-	read -ra words <<<"$script"
+for script in ${scripts[$3]}; do
 	echo "$script"
-	bash "$here/${words[0]}.sh" "$module" "$disk" "${words[@]:1}" || fail "$script"
+	bash "$here/$script.sh" "$module" "$disk" sleep || fail "$script"
 done

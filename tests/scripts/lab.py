@@ -340,6 +340,7 @@ def main(test: Callable[[argparse.Namespace], None]) -> int:
     parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
     parser.add_argument("--cycles", type=int, default=50)
     parser.add_argument("--engine", choices=WORKERS, action="append")
+    parser.add_argument("--fs", choices=("ext4", "xfs"), default="ext4")
     name = Path(sys.argv[0]).name
     try:
         test(parser.parse_args())
