@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_lab: run the lab on every kernel, with every engine, and check the result."""
+"""test_lab: run the lab with every engine, and check the result; on every kernel on
+demand. `make test` runs it on the newest in test_scenarios.py.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from lab_runs import Lab, analysed, make_lab
-from support import KERNELS, PROJECT
+from support import DEFAULT, KERNELS, ON_DEMAND, PROJECT
 
 AWAKE_MS = "250"
 
 
-@pytest.fixture(scope="module", params=KERNELS)
+@pytest.fixture(scope="module", params=KERNELS if ON_DEMAND else [DEFAULT])
 def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Lab:
-    """The default scenario under both engines at once, on each kernel."""
+    """The default scenario under both engines at once."""
     out = tmp_path_factory.mktemp("out")
     return make_lab(out, KERNEL=request.param, ENGINE="both")
 

@@ -8,6 +8,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from support import PROJECT
 
 LIMIT_S = 300
@@ -25,6 +27,7 @@ def _crash(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.on_demand("test_compare.py cuts a machine and reads what it kept, too")
 def test_what_was_synced_outlives_its_machine(tmp_path: Path) -> None:
     done = _crash(tmp_path, "--fs", "ext4-default", "--duration", "8")
     assert done.returncode == 0, done.stderr[-3000:]

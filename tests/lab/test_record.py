@@ -16,7 +16,7 @@ import pytest
 from lab_runs import analysed
 from machine import accel, image, recipe
 from machine.run import GUEST_PROJECT
-from support import EVERY, KERNELS, tool
+from support import EVERY, KERNELS, ON_DEMAND, tool
 from writestall.export.formats import FORMATS
 
 ENGINES = ("core", "stap")
@@ -79,8 +79,9 @@ def test_the_chain_comes_out_and_the_root_is_right(
             run = tmp_path / f"{case}-{engine}"
             _hold(run, case, engine)
             _assert_a_host(run)
-            _assert_exported(run, tmp_path / "exports")
-            _assert_redacted(run, tmp_path / f"{run.name}-redacted")
+            if ON_DEMAND or engine == ENGINES[0]:  # one shows it
+                _assert_exported(run, tmp_path / "exports")
+                _assert_redacted(run, tmp_path / f"{run.name}-redacted")
 
 
 def _hold(run: Path, case: str, engine: str) -> None:
