@@ -126,7 +126,6 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.end_read_of_chosen, keeps },
 		{ probes->progs.end_write_of_chosen, keeps },
 		{ probes->progs.submit_of_chosen, keeps && has_function(btf, OF_CALL "io_submit") },
-		{ probes->progs.wake_of_chosen, keeps },
 		{ probes->progs.unlink_of_chosen, keeps && has_names },
 		{ probes->progs.rename_of_chosen, keeps && has_names },
 		{ probes->progs.msync_of_chosen, keeps },

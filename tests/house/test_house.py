@@ -203,7 +203,6 @@ def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:
     assert {place for place, name in places if "keeps" in chosen[name]} == {
         # at the calls of docs/calls.toml with `keep`, call_probes.c
         *("fentry", "fexit", "kprobe", "fexit/vfs_read", "fexit/vfs_write"),
-        "tp_btf/sched_waking",
         *("fentry/security_inode_unlink", "fentry/security_inode_rename"),
         *("fentry/vfs_fsync_range", "fentry/handle_mm_fault", "fexit/handle_mm_fault"),
         "fentry/aio_complete_rw",

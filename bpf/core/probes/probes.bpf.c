@@ -91,6 +91,8 @@ SEC("tp_btf/sched_waking")
 int waking(__u64 *args)
 {
 	wake(args, (void *)args[0]);
+	if (are_calls_kept)
+		wake_kept((void *)args[0]);
 	return 0;
 }
 
@@ -269,13 +271,6 @@ int submit_of_chosen(__u64 *args)
 
 	take_registers(&regs, (void *)args[0]);
 	submit_kept(&regs);
-	return 0;
-}
-
-SEC("tp_btf/sched_waking")
-int wake_of_chosen(__u64 *args)
-{
-	wake_kept((void *)args[0]);
 	return 0;
 }
 

@@ -281,18 +281,18 @@ static __always_inline __s64 keep(struct kept_row *row)
 static __always_inline void end_transfer(enum keep op, struct file *file, __u64 position,
 					 __s64 ret)
 {
-	struct caller *caller = known_caller();
+	struct inode *inode = file->f_inode;
 	struct file_key key = {};
-	struct inode *inode;
+	struct caller *caller;
 	struct kept_row row;
 	__u32 *known;
 
+	if ((inode->i_mode & FILE_TYPE) != REGULAR_FILE)
+		return;		/* pipes and sockets are read most */
+	caller = known_caller();
 	if (!caller || caller->op != op)
 		return;
 	caller->op = KEEP_NOTHING;
-	inode = file->f_inode;
-	if ((inode->i_mode & FILE_TYPE) != REGULAR_FILE)
-		return;		/* pipes and sockets are read most */
 	key.ino = inode->i_ino;
 	key.dev = inode->i_sb->s_dev;
 	known = bpf_map_lookup_elem(&files, &key);
