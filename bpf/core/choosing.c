@@ -172,6 +172,7 @@ void choose_maps(struct probes *probes, enum script script)
 		{ probes->maps.ios, BIT(STALLED_WRITES) },
 		{ probes->maps.submitters, BIT(STALLED_WRITES) },
 		{ probes->maps.series, probes->rodata->series_ns ? BIT(STALLED_WRITES) : 0 },
+		{ probes->maps.queues, probes->rodata->series_ns ? BIT(STALLED_WRITES) : 0 },
 		{ probes->maps.files, kept },
 		{ probes->maps.requests, kept },
 		{ probes->maps.begun_calls, BIT(SLOW_WRITES) },

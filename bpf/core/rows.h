@@ -184,7 +184,10 @@ struct io_row {
 	unsigned int is_worker;
 	unsigned int op;
 	unsigned int flags;	/* enum io_flag */
+	unsigned int depth;	/* in flight on its device, itself among them; 0: unknown */
+	unsigned int has_gap;
 	unsigned int unused;
+	long long gap;		/* sectors from the end of the one before it */
 	long long t_ns;
 	long long queued_ns;	/* by the limits of its cgroup; 0: never */
 	long long issued_ns;
@@ -203,6 +206,13 @@ struct io_row {
 #define LEAST_POWER 10
 #define BUCKETS (24 << BUCKET_BITS)
 
+/* By their depth: 1, 2 to 3, ... 128 and more. */
+#define DEPTHS 8
+
+/* By their gap, without its sign: 0, then 1 to 15 sectors, 16 to 255, ... 2^24 and more. */
+#define GAP_BITS 4
+#define GAPS 8
+
 /* Which bios: those that ended in a window of time. */
 struct ios_key {
 	unsigned int dev;
@@ -214,6 +224,9 @@ struct ios_key {
 
 struct ios_row {
 	unsigned long long bytes;
+	unsigned long long depth_ns[DEPTHS];	/* the sum of their latencies */
+	unsigned int depths[DEPTHS];
+	unsigned int gaps[GAPS];
 	unsigned int counts[BUCKETS];
 };
 

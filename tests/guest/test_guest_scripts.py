@@ -176,6 +176,7 @@ NEW_ENOUGH = {
 # vm/kernels.toml have it.
 NEEDS_TYPES = {
     "agrees-with-witnesses.py",
+    "bios-know-their-queue.py",
     "core-counts-what-it-loses.py",
     "core-says-what-it-lacks.py",
     "engines-agree.py",

@@ -107,21 +107,28 @@ EXT4 = "mkfs.ext4 -q -F -E lazy_itable_init=0"
 
 
 @contextmanager
-def disk(mkfs: str = EXT4) -> Iterator[Disk]:
-    """Create and mount the stalling disk, and remove it at the end."""
+def device() -> Iterator[Disk]:
+    """Create the stalling disk, and remove it at the end."""
     sectors = run("blockdev", "--getsz", DISK).strip()
     run("dmsetup", "create", "lab", "--table", f"0 {sectors} linear {DISK} 0")
     run("dmsetup", "mknodes")
     try:
+        yield Disk()
+    finally:
+        run("dmsetup", "remove", "--retry", "lab")
+
+
+@contextmanager
+def disk(mkfs: str = EXT4) -> Iterator[Disk]:
+    """The same with a file system, mounted."""
+    with device() as found:
         run(*mkfs.split(), DEVICE)
         MOUNT.mkdir(parents=True, exist_ok=True)
         run("mount", DEVICE, MOUNT)
         try:
-            yield Disk()
+            yield found
         finally:
             run("umount", MOUNT)
-    finally:
-        run("dmsetup", "remove", "--retry", "lab")
 
 
 def unread(name: str, pages: int = 64) -> Path:

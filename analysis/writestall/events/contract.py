@@ -122,6 +122,8 @@ class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):
     flags: tuple[str, ...] = ()
     sector: int | None = None
     bytes: int | None = None
+    depth: int | None = None
+    gap: int | None = None
     cgroup: int | None = None
     cgroup_v1: int | None = None
     throttled_ns: Ns | None = None
@@ -144,6 +146,8 @@ class Ios(Struct, tag_field="ev", tag="ios", frozen=True, gc=False):
     flags: tuple[str, ...] = ()
     bytes: int | None = None
     latencies: tuple[str, ...] = ()
+    depths: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
 
 
 class Calls(Struct, tag_field="ev", tag="calls", frozen=True, gc=False):

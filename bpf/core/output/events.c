@@ -218,6 +218,15 @@ static void print_flags(unsigned int flags)
 	json_close();
 }
 
+static void print_queue(const struct io_row *row)
+{
+	json_known("depth", row->depth ? (int64_t)row->depth : UNKNOWN);
+	if (row->has_gap)
+		json_number("gap", row->gap);
+	else
+		json_null("gap");
+}
+
 static void print_io(const struct io_row *row)
 {
 	begin_span("io", row->t_ns, row->ended_ns);
@@ -227,6 +236,7 @@ static void print_io(const struct io_row *row)
 	print_flags(row->flags);
 	json_unsigned("sector", row->sector);
 	json_unsigned("bytes", row->bytes);
+	print_queue(row);
 	print_groups("cgroup", "cgroup_v1", &row->groups);
 	json_known("throttled_ns", is_throttling_known ?
 		   row->issued_ns - row->queued_ns : UNKNOWN);
@@ -259,6 +269,38 @@ static void print_latencies(const struct ios_row *row)
 	json_close();
 }
 
+/* The least of each: count_depth() in probes/ios.h. */
+static void print_depths(const struct ios_row *row)
+{
+	char text[64];
+
+	json_open("depths");
+	for (unsigned int i = 0; i < DEPTHS; i++) {
+		if (!row->depths[i])
+			continue;
+		snprintf(text, sizeof(text), "%u:%u:%llu", 1U << i, row->depths[i],
+			 row->depth_ns[i]);
+		json_item(text);
+	}
+	json_close();
+}
+
+/* The least of each: count_gap() there. */
+static void print_gaps(const struct ios_row *row)
+{
+	char text[32];
+
+	json_open("gaps");
+	for (unsigned int i = 0; i < GAPS; i++) {
+		if (!row->gaps[i])
+			continue;
+		snprintf(text, sizeof(text), "%u:%u", i ? 1U << (i - 1) * GAP_BITS : 0,
+			 row->gaps[i]);
+		json_item(text);
+	}
+	json_close();
+}
+
 void print_ios(const struct ios_key *key, const struct ios_row *row, int64_t window_ns)
 {
 	uint64_t count = 0;
@@ -272,6 +314,8 @@ void print_ios(const struct ios_key *key, const struct ios_row *row, int64_t win
 	json_unsigned("count", count);
 	json_unsigned("bytes", row->bytes);
 	print_latencies(row);
+	print_depths(row);
+	print_gaps(row);
 	json_end();
 }
 

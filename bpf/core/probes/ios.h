@@ -5,9 +5,11 @@
 
 #include "cgroups.h"
 #include "inflight.h"
+#include "queues.h"
 
 #define REQ_OP_MASK 0xff	/* linux/blk_types.h */
 #define REQ_OP_FLUSH 2
+#define MOST_WHOLES 4	/* of a part, one in the other */
 
 /* Before Linux 5.12 a bio has a disk and a number of a partition, 0 for the disk. */
 static __always_inline __u32 device_of(struct bio *bio)
@@ -59,7 +61,7 @@ static __always_inline void note_io(void *ctx, struct bio *bio)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 opf = BPF_CORE_READ(bio, bi_opf);
 	__u64 key = (__u64)bio;
-	struct io io = {};
+	struct io io = {}, *noted;
 
 	io.tid = BPF_CORE_READ(task, pid);
 	io.pid = BPF_CORE_READ(task, tgid);
@@ -74,15 +76,21 @@ static __always_inline void note_io(void *ctx, struct bio *bio)
 	io.is_worker = !!(BPF_CORE_READ(task, flags) & PF_WQ_WORKER);
 	io.t_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&ios, &key, &io, BPF_NOEXIST)) {
-		if (is_noted(bpf_map_lookup_elem(&ios, &key), &io))
+		noted = bpf_map_lookup_elem(&ios, &key);
+		if (is_noted(noted, &io))
 			return;
 		/* an earlier bio of this address, whose end was not seen; or full */
+		if (noted)
+			leave_queue(noted);
 		bpf_map_delete_elem(&submitters, &key);
 		if (bpf_map_update_elem(&ios, &key, &io, BPF_ANY)) {
 			lose(&lost.ios);
 			return;
 		}
 	}
+	noted = series_ns ? bpf_map_lookup_elem(&ios, &key) : 0;
+	if (noted)
+		enter_queue(noted);
 	if (io.is_worker)
 		note_submitter(ctx, key);
 }
@@ -105,13 +113,15 @@ static __always_inline void throttle_io(struct bio *bio)
 }
 
 /*
- * Whether this bio_endio() is the last one: a bio that was split counts those of its parts
- * (block/bio.c, bio_remaining_done()). BIO_CHAIN is a bit of bi_flags.
+ * Whether this bio_endio() is the last one: a bio that was split, or has others chained to
+ * it, counts those of its parts (block/bio.c, bio_remaining_done()). BIO_CHAIN is a bit of
+ * bi_flags.
  */
-static __always_inline bool is_last(struct bio *bio)
+static __always_inline bool is_last(struct bio *bio, bool if_alone)
 {
-	return !(BPF_CORE_READ(bio, bi_flags) >> bio_chain_bit & 1) ||
-		BPF_CORE_READ(bio, __bi_remaining.counter) == 1;
+	if (!(BPF_CORE_READ(bio, bi_flags) >> bio_chain_bit & 1))
+		return if_alone;
+	return BPF_CORE_READ(bio, __bi_remaining.counter) == 1;
 }
 
 static __always_inline void print_io(struct bio *bio, const struct io *io, __s64 now)
@@ -132,7 +142,10 @@ static __always_inline void print_io(struct bio *bio, const struct io *io, __s64
 	row->is_worker = io->is_worker;
 	row->op = io->op;
 	row->flags = io->flags;
+	row->depth = io->depth;
+	row->has_gap = io->has_gap;
 	row->unused = 0;
+	row->gap = io->gap;
 	row->t_ns = io->t_ns;
 	row->queued_ns = io->queued_ns;
 	row->issued_ns = io->issued_ns;
@@ -150,18 +163,27 @@ static __always_inline void print_io(struct bio *bio, const struct io *io, __s64
 	bpf_ringbuf_submit(row, 0);
 }
 
+/* That of 2 below a number, 0 for 0. */
+static __always_inline __u32 power_of(__u64 number)
+{
+	__u32 power = 0;
+
+	power += (number >> power >> 32 ? 1 : 0) << 5;
+	power += (number >> power >> 16 ? 1 : 0) << 4;
+	power += (number >> power >> 8 ? 1 : 0) << 3;
+	power += (number >> power >> 4 ? 1 : 0) << 2;
+	power += (number >> power >> 2 ? 1 : 0) << 1;
+	power += number >> power >> 1 ? 1 : 0;
+	return power;
+}
+
 static __always_inline __u32 bucket_of(__u64 ns)
 {
-	__u32 power = 0, at;
+	__u32 power, at;
 
 	if (ns >> LEAST_POWER == 0)
 		return 0;
-	power += (ns >> power >> 32 ? 1 : 0) << 5;
-	power += (ns >> power >> 16 ? 1 : 0) << 4;
-	power += (ns >> power >> 8 ? 1 : 0) << 3;
-	power += (ns >> power >> 4 ? 1 : 0) << 2;
-	power += (ns >> power >> 2 ? 1 : 0) << 1;
-	power += ns >> power >> 1 ? 1 : 0;
+	power = power_of(ns);
 	at = ((power - LEAST_POWER) << BUCKET_BITS) +
 		(ns >> (power - BUCKET_BITS) & ((1 << BUCKET_BITS) - 1));
 	return at < BUCKETS ? at : BUCKETS - 1;
@@ -183,6 +205,30 @@ static __always_inline struct ios_row *window_of(const struct ios_key *key)
 	return bpf_map_lookup_elem(&series, key);
 }
 
+static __always_inline void count_depth(struct ios_row *row, __u32 depth, __u64 ns)
+{
+	__u32 at = power_of(depth);
+
+	if (!depth)
+		return;
+	if (at >= DEPTHS)
+		at = DEPTHS - 1;
+	__sync_fetch_and_add(&row->depth_ns[at], ns);
+	__sync_fetch_and_add(&row->depths[at], 1);
+}
+
+static __always_inline void count_gap(struct ios_row *row, const struct io *io)
+{
+	__u64 sectors = io->gap < 0 ? -io->gap : io->gap;
+	__u32 at = sectors ? 1 + power_of(sectors) / GAP_BITS : 0;
+
+	if (!io->has_gap)
+		return;
+	if (at >= GAPS)
+		at = GAPS - 1;
+	__sync_fetch_and_add(&row->gaps[at], 1);
+}
+
 /*
  * In the window of its end, so that no window changes once it is over: the program prints
  * and deletes it then. The time under the limits of a cgroup is no time of the disk's.
@@ -190,35 +236,25 @@ static __always_inline struct ios_row *window_of(const struct ios_key *key)
 static __always_inline void count_io(const struct io *io, __s64 now)
 {
 	struct ios_key key = { io->dev, io->op, io->flags, 0, (__u64)now / series_ns };
-	__u32 bucket = bucket_of(now - (io->issued_ns ? io->issued_ns : io->t_ns));
+	__u64 ns = now - (io->issued_ns ? io->issued_ns : io->t_ns);
 	struct ios_row *row = window_of(&key);
+	__u32 bucket = bucket_of(ns);
 
 	if (!row)
 		return;
 	__sync_fetch_and_add(&row->bytes, io->bytes);
+	count_depth(row, io->depth, ns);
+	count_gap(row, io);
 	if (bucket < BUCKETS)
 		__sync_fetch_and_add(&row->counts[bucket], 1);
 }
 
-/*
- * A part's end may be its whole's, without another call (bio_chain_endio()); the whole is
- * the part's bi_private then. An entry whose bio ended unseen is overwritten with the next
- * use of the bio's memory.
- */
-static __always_inline void end_io(struct bio *bio)
+static __always_inline void forget_io(struct bio *bio, struct io *io)
 {
 	__u64 key = (__u64)bio;
-	struct io *io = bpf_map_lookup_elem(&ios, &key);
-	__s64 now;
+	__s64 now = bpf_ktime_get_ns();
 
-	if (!io) {
-		bio = BPF_CORE_READ(bio, bi_private);
-		key = (__u64)bio;
-		io = bpf_map_lookup_elem(&ios, &key);
-	}
-	if (!io || !is_last(bio))
-		return;
-	now = bpf_ktime_get_ns();
+	leave_queue(io);
 	if (now - io->t_ns >= io_ns)
 		print_io(bio, io, now);
 	else if (series_ns)
@@ -226,6 +262,33 @@ static __always_inline void end_io(struct bio *bio)
 	if (io->is_worker)
 		bpf_map_delete_elem(&submitters, &key);
 	bpf_map_delete_elem(&ios, &key);
+}
+
+/*
+ * A part's end may be its whole's, without another call (bio_chain_endio()); the whole is
+ * the part's bi_private then. A part that was submitted by itself is noted, too, as of
+ * bio_chain_and_submit() (block/blk-lib.c); where all bios are counted, its whole is looked
+ * for besides. An entry whose bio ended unseen is overwritten with the next use of the bio's
+ * memory.
+ */
+static __always_inline void end_io(struct bio *bio)
+{
+	bool is_part = false;
+
+	for (int i = 0; i < MOST_WHOLES; i++) {
+		__u64 key = (__u64)bio;
+		struct io *io = bpf_map_lookup_elem(&ios, &key);
+
+		if (io ? !is_last(bio, !is_part) : i)
+			return;
+		if (io) {
+			forget_io(bio, io);
+			if (!series_ns)
+				return;
+			is_part = true;
+		}
+		bio = BPF_CORE_READ(bio, bi_private);
+	}
 }
 
 #endif

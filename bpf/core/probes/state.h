@@ -13,6 +13,7 @@
 #define CALLS 2048		/* in a call of a file system and asleep once */
 #define BIOS 8192
 #define WINDOWS 2048		/* of disks, operations and time, until they are printed */
+#define QUEUES 256		/* of devices */
 #define WORKERS_BIOS 1024	/* submitted by kernel workers, with their stacks */
 #define COMMITS 256		/* at the same time */
 #define HANDLES 4096		/* cgroups in transactions */
@@ -91,9 +92,19 @@ struct io {
 	__s64 issued_ns;
 	__u64 sector;
 	__u64 bytes;
+	__u32 depth;		/* itself among them; 0: not counted (queues.h) */
+	__u32 has_gap;
+	__s64 gap;		/* in sectors */
+};
+
+/* Of a device. */
+struct queue {
+	__u64 in_flight;
+	__u64 next[2];		/* sector behind the last read, and write; 0: was none */
 };
 
 struct MAP_OF(BPF_MAP_TYPE_HASH, BIOS, __u64, struct io) ios SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, QUEUES, __u32, struct queue) queues SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, WINDOWS, struct ios_key, struct ios_row) series
 	SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, WORKERS_BIOS, __u64, struct stacks) submitters SEC(".maps");
@@ -227,6 +238,7 @@ static __always_inline void lose(__u64 *counter)
 static const struct stacks no_stacks;
 static const struct handles no_handles;
 static const struct ios_row no_ios;
+static const struct queue no_queue;
 static const struct journal no_journal;
 static const struct past no_past;
 static const struct inside no_inside = { .at = NO_NODE };

@@ -45,6 +45,8 @@ FORMS = {
 LISTS = {
     "flags": re.compile("preflush|fua|meta"),
     "latencies": re.compile(r"\d+:\d+"),
+    "depths": re.compile(r"\d+:\d+:\d+"),
+    "gaps": re.compile(r"\d+:\d+"),
 }
 
 
