@@ -8,6 +8,7 @@ import base64
 import json
 import subprocess
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,10 @@ def event(calls: list[Call]) -> dict[str, object]:
     return {"ev": "calls", "t_ns": calls[0].t_ns} | counts | {"rows": packed(calls)}
 
 
-def content(files: list[tuple[int, int]], rows: list[Row]) -> bytes:
-    """The file: sizes and kinds of files, then the calls by time."""
+def content(files: Sequence[tuple[int, ...]], rows: list[Row]) -> bytes:
+    """The file: size, kind and perhaps blocks of each file, then the calls by time."""
     head = HEAD.pack(MAGIC, len(files), len(rows), 0, 0, 0)
-    table = b"".join(FILE.pack(*file) for file in files)
+    table = b"".join(FILE.pack(*file, *[0] * (3 - len(file))) for file in files)
     return head + table + b"".join(ROW.pack(*one) for one in sorted(rows))
 
 

@@ -270,6 +270,7 @@ struct file_row {
 	unsigned int is_folder;
 	unsigned long long ino;
 	unsigned long long bytes;
+	long long allocated;	/* on the disk; UNKNOWN: the file system alone knows */
 	long long t_ns;
 };
 

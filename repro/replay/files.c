@@ -3,7 +3,9 @@
  * files.c: build the files of a recording in one folder, and open, move and remove them
  *
  * A file has the size that it had; what the calls touch of it has data, the rest is a hole.
- * All descriptors of a file are shared by the threads.
+ * Where less was allocated than its size, it has no more data than that: where it was is
+ * unknown, so what is read has it first, and what is overwritten has the rest. Where more
+ * was, that is allocated behind its end, as far as the calls come. All descriptors of a file are shared by the threads.
  */
 
 #include "replay.h"
@@ -14,9 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PIECE (1 << 20)
+#define LEAST_AHEAD (64 << 10)	/* less may be the file system's own: of a tree, a name */
+#define MOST_AHEAD (4LL << 30)	/* as of a fallocate(2) that is recorded */
 #define NAME_BYTES 16
 
 static pthread_mutex_t names = PTHREAD_MUTEX_INITIALIZER;
@@ -78,6 +83,12 @@ static int by_offset(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+static noreturn void no_room(void)
+{
+	die(EXIT_WRITES_FAILED, "the files of the recording: %s; give the machine a larger"
+	    " disk", strerror(errno));
+}
+
 static void fill(int fd, int64_t from, int64_t to)
 {
 	static unsigned char piece[PIECE];
@@ -89,10 +100,71 @@ static void fill(int fd, int64_t from, int64_t to)
 		memset(piece, 1 + from / PIECE % 250, size);
 		written = pwrite(fd, piece, size, from);
 		if (written <= 0)
-			die(EXIT_WRITES_FAILED, "the files of the recording: %s; give the"
-			    " machine a larger disk", strerror(errno));
+			no_room();
 		from += written;
 	}
+}
+
+static bool is_sparse(const struct file *file)
+{
+	return file->allocated >= 0 && (uint64_t)file->allocated < file->bytes;
+}
+
+/* From a block's begin to a block's end, within the file. */
+static void fill_blocks(int fd, const struct file *file, const struct row *row, int64_t most)
+{
+	int64_t size = file->bytes, from = row->offset - row->offset % ALLOCATED_BYTES;
+	int64_t to = row->offset + row->bytes + ALLOCATED_BYTES - 1;
+
+	to -= to % ALLOCATED_BYTES;
+	to = to > size ? size : to;
+	fill(fd, from, to - from > most ? from + most : to);
+}
+
+static int64_t allocated(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) ? INT64_MAX : status.st_blocks * 512LL;
+}
+
+static bool stores(const struct row *row)
+{
+	return row->op == WRITE || (row->op == FAULT && row->flags & STORES);
+}
+
+/* What is read of a file with holes, or else what is overwritten. */
+static void fill_sparse(int fd, const struct file *file, struct row **rows, uint32_t count,
+			bool stored)
+{
+	for (uint32_t i = 0; i < count && rows[i]->offset < (int64_t)file->bytes; i++) {
+		int64_t left = file->allocated - allocated(fd);
+
+		if (left <= 0)
+			break;
+		if (stores(rows[i]) == stored)
+			fill_blocks(fd, file, rows[i], left);
+	}
+}
+
+static void allocate_ahead(int fd, const struct file *file, struct row **rows,
+			   uint32_t count)
+{
+	int64_t size = file->bytes, end = size;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t to = rows[i]->offset + rows[i]->bytes;
+
+		end = to > end ? to : end;
+	}
+	if (end > file->allocated)
+		end = file->allocated;
+	if (end - size > MOST_AHEAD)
+		end = size + MOST_AHEAD;
+	if (file->allocated - size < LEAST_AHEAD || end <= size)
+		return;
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, size, end - size) && errno != EOPNOTSUPP)
+		no_room();
 }
 
 /* What is read or overwritten of one file, gaps below a piece included. */
@@ -125,7 +197,13 @@ static void build(struct load *load, struct file *file, struct row **rows, uint3
 	if (fd < 0 || ftruncate(fd, file->bytes))
 		die(EXIT_WRITES_FAILED, "a file of %" PRIu64 " bytes: %s", file->bytes,
 		    strerror(errno));
-	fill_touched(fd, file, rows, count);
+	if (is_sparse(file)) {
+		fill_sparse(fd, file, rows, count, false);
+		fill_sparse(fd, file, rows, count, true);
+	} else {
+		fill_touched(fd, file, rows, count);
+	}
+	allocate_ahead(fd, file, rows, count);
 	close(fd);
 }
 

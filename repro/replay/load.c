@@ -51,6 +51,8 @@ static void read_files(FILE *file, const char *path, struct load *load)
 			damaged(path, "a file of no such kind or size");
 		load->files[i].bytes = row.bytes;
 		load->files[i].kind = row.kind;
+		load->files[i].allocated = row.allocated ?
+			(row.allocated - 1LL) * ALLOCATED_BYTES : -1;
 	}
 }
 

@@ -31,8 +31,11 @@ enum file_kind { NOT_THERE, REGULAR, FOLDER };
 struct file_row {
 	uint64_t bytes;
 	uint8_t kind;
-	uint8_t unused[7];
+	uint8_t unused[3];
+	uint32_t allocated;	/* 1 + blocks of ALLOCATED_BYTES; 0: unknown */
 };
+
+#define ALLOCATED_BYTES 4096
 
 /* The numbers of enum keep in bpf/core/rows.h. */
 enum operation {
@@ -87,6 +90,7 @@ static inline int64_t recorded_ns(const struct call *call)
 
 struct file {
 	uint64_t bytes;
+	int64_t allocated;	/* bytes on the disk; -1: unknown */
 	enum file_kind kind;
 	bool is_shared;		/* by threads, or has requests */
 	bool is_created;	/* by its first call */

@@ -27,7 +27,7 @@ ROWS = [
     row(4, 2, "unlink", 2),
     row(5, 2, "fsync", 3),
 ]
-WHOLE = content([(300, REGULAR), (0, REGULAR), (0, FOLDER)], ROWS)
+WHOLE = content([(300, REGULAR, 1), (0, REGULAR, 40), (0, FOLDER)], ROWS)
 
 
 # Numbers at the bounds of fields, by their bytes.

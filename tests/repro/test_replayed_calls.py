@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -76,6 +77,60 @@ def test_pages_are_stored_to_and_synced_through_a_mapping(
     }
     [made] = (tmp_path / "place").iterdir()
     assert made.stat().st_blocks * 512 == page
+
+
+def blocks_of(path: Path) -> int:
+    return path.stat().st_blocks * 512 // 4096
+
+
+@pytest.mark.parametrize(
+    ("size", "blocks", "least", "most"),
+    [
+        (64, None, 61, 64),  # unknown: all that is touched, and between
+        (64, 64, 61, 64),
+        (64, 0, 0, 0),  # nothing but holes
+        (64, 1, 1, 1),
+        (64, 3, 3, 3),  # the first of two reads alone, and its neighbour
+        (64, 40, 6, 6),  # what is touched
+        (4, 4, 4, 4),
+        (4, 15, 4, 4),  # the file system's own
+        (4, 40, 40, 40),
+        (4, 1 << 20, 64, 64),  # as far as the calls come
+    ],
+)
+def test_files_are_laid_out_as_they_were(
+    program: Path,
+    tmp_path: Path,
+    size: int,
+    blocks: int | None,
+    least: int,
+    most: int,
+) -> None:
+    """Those of 4096 bytes: the calls read two, one behind the other, and two more, and
+    overwrite the first and the last."""
+    page = 4096
+    rows = [row(1, 1, "read", 1, 30 * page, 2 * page)]
+    rows += [row(2, 1, "read", 1, 50 * page, 2 * page)]
+    rows += [row(3, 1, "write", 1, at * page, page) for at in (3, 63)]
+    file = (size * page, REGULAR, 0 if blocks is None else 1 + blocks)
+    (tmp_path / "calls.bin").write_bytes(content([file], rows))
+    (tmp_path / "place").mkdir()
+    words = [program, "--prepare", tmp_path / "calls.bin", tmp_path / "place"]
+    subprocess.run(words, check=True, timeout=60)
+    [made] = (tmp_path / "place").iterdir()
+    assert made.stat().st_size == size * page
+    assert least <= blocks_of(made) <= most
+
+
+def test_what_is_read_is_no_hole_first(program: Path, tmp_path: Path) -> None:
+    rows = [row(1, 1, "write", 1, 0, 8192), row(2, 1, "read", 1, 81920, 4096)]
+    (tmp_path / "calls.bin").write_bytes(content([(1 << 20, REGULAR, 3)], rows))
+    words = [program, "--prepare", tmp_path / "calls.bin", tmp_path]
+    subprocess.run(words, check=True, timeout=60)
+    with (tmp_path / "f00000001").open("rb") as made:
+        assert made.seek(0, os.SEEK_DATA) == 0
+        assert made.seek(0, os.SEEK_HOLE) == 4096
+        assert made.seek(4096, os.SEEK_DATA) == 81920
 
 
 @pytest.mark.parametrize("flags", [ASYNC, ASYNC | RING], ids=["aio", "io_uring"])

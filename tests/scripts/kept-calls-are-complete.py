@@ -30,6 +30,8 @@ SLEEP_S, WAKE_S = 0.2, 0.02
 WAKES, MOST_WAKES = 50, 4  # those of the interpreter's lock are among them
 RINGS_SINCE = 6, 3  # its tracepoint io_uring_submit_req
 SYNCS = {asynchronous.AIO_FSYNC: "fsync", asynchronous.AIO_FDSYNC: "fdatasync"}
+# Size, what is written and what is allocated of files with holes and behind their end.
+LAYOUTS = {"holes": (1 << 20, 8192, 8192), "ahead": (5000, 5000, 1 << 20)}
 # Operation, name of the file, offset, bytes, flags; of a rename, what it replaced.
 Made = tuple[str, str, int | str, int, int]
 
@@ -105,6 +107,11 @@ def made(folder: Path) -> Iterator[Made]:
     yield "fsync", ".", -1, 0, 0
     os.close(place)
     yield "close", ".", -1, 0, 0
+    for name in LAYOUTS:
+        found = os.open(folder / name, os.O_RDONLY)
+        yield "open", name, 0, 0, 0
+        os.close(found)
+        yield "close", name, -1, 0, 0
     os.sync()  # counted alone
     os.close(log)
     yield "close", "log", -1, 0, APPENDS
@@ -160,6 +167,14 @@ def check_wakes(rows: list[Call], woken: int) -> None:
     )
     count = sum(one.operation == "wake" for one in theirs)
     lab.expect(count <= MOST_WAKES, f"{count} wakes, few of which bring news")
+def lay_out(folder: Path) -> None:
+    """Make the files of LAYOUTS."""
+    for name, (size, written, allocated) in LAYOUTS.items():
+        path = folder / name
+        path.write_bytes(b"x" * written)
+        os.truncate(path, size)
+        lab.run("fallocate", "--keep-size", "--length", str(allocated), path)
+    os.sync()
 
 
 def kept(events: list[lab.Event]) -> list[Call]:
@@ -172,11 +187,29 @@ def kept(events: list[lab.Event]) -> list[Call]:
     return sorted(found)
 
 
+def xfs_counts_elsewhere(options: argparse.Namespace) -> None:
+    """Of its files it is unknown what is allocated."""
+    words = ("--calls-mib", "1", "--pid", str(os.getpid()))
+    with lab.disk(lab.xfs()):
+        path = lab.unread("old")
+        with lab.tracing(options.modules, (lab.CORE,), *words) as (tracer,):
+            path.read_bytes()
+            time.sleep(SLEEP_S)
+            events = tracer.stop()
+        ino = path.stat().st_ino
+    found = [e["allocated"] for e in events if e["ev"] == "file" and e["ino"] == ino]
+    lab.expect(found == [None], f"XFS: allocated {found}")
+
+
 def test(options: argparse.Namespace) -> None:
+    if lab.mounts("xfs"):
+        xfs_counts_elsewhere(options)
     with lab.disk():
         for name in ("old", "other"):
             (lab.MOUNT / name).write_bytes(b"x" * 8192)
-        inodes = {name: (lab.MOUNT / name).stat().st_ino for name in ("old", "other")}
+        lay_out(lab.MOUNT)
+        known = {name: (lab.MOUNT / name).stat() for name in ("old", "other", *LAYOUTS)}
+        inodes = {name: status.st_ino for name, status in known.items()}
         inodes["."] = lab.MOUNT.stat().st_ino
         words = ("--calls-mib", "1", "--pid", str(os.getpid()))
         with lab.tracing(options.modules, (lab.CORE,), *words) as tracers:
@@ -207,6 +240,10 @@ def test(options: argparse.Namespace) -> None:
     lab.expect(files[inodes["old"]]["bytes"] == 8192, f"size of {files}")
     lab.expect(files[inodes["."]]["kind"] == "folder", f"kind of {files}")
     lab.expect(all(0 < c.dur_ns < ended_ns - begun_ns for c in found), "durations")
+    for name in ("old", *LAYOUTS):  # the other one is cut off as it is opened
+        allocated = files[inodes[name]]["allocated"]
+        wanted = known[name].st_blocks * 512
+        lab.expect(allocated == wanted, f"{name} has {allocated}, not {wanted}")
     wakes = [one for one in kept(events) if one.t_ns > ended_ns]
     check_wakes(
         wakes[wakes.index(next(o for o in wakes if o.operation == "write")) :], woken

@@ -169,6 +169,7 @@ class File(Struct, tag_field="ev", tag="file", frozen=True, gc=False):
     dev: str | None = None
     ino: int | None = None
     bytes: int | None = None
+    allocated: int | None = None
     kind: str | None = None
 
 

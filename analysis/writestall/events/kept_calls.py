@@ -15,7 +15,10 @@ from typing import NamedTuple
 
 ROW = struct.Struct("<qqIiIHBB")
 HEAD = struct.Struct("<8sIIqQQ")
-FILE = struct.Struct("<QB7x")
+# Size, kind, and 1 + what is allocated in BLOCKs; 0: unknown.
+FILE = struct.Struct("<QB3xI")
+BLOCK = 4096
+MOST_BLOCKS = (1 << 32) - 1
 MOST_ROWS = 2048
 TOOK_NS = 64
 # enum keep of bpf/core/rows.h, from 2 on.

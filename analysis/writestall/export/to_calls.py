@@ -11,7 +11,17 @@ import io
 
 from writestall.chain.answers import Answer
 from writestall.events.contract import File
-from writestall.events.kept_calls import FAILED, FILE, HEAD, ROW, TOOK_NS, WAKE, Call
+from writestall.events.kept_calls import (
+    BLOCK,
+    FAILED,
+    FILE,
+    HEAD,
+    MOST_BLOCKS,
+    ROW,
+    TOOK_NS,
+    WAKE,
+    Call,
+)
 from writestall.events.run_directory import END_OF_TIME_NS
 from writestall.export import to_disk_series
 from writestall.verdict.replayed_calls import kept
@@ -36,12 +46,8 @@ def packed(answer: Answer) -> bytes:
     """The file: a head, the files by number, and the calls by time since the start."""
     start_ns, files = to_disk_series.start_ns(answer), _files(answer)
     last = max(files, default=0)
-    table = [
-        FILE.pack(files[number].bytes or 0, KINDS.get(files[number].kind or "", 0))
-        if number in files
-        else FILE.pack(0, 0)
-        for number in range(1, last + 1)
-    ]
+    none = File(t_ns=0, number=0)
+    table = [_file(files.get(number, none)) for number in range(1, last + 1)]
     end_ns = answer.run.get("window", "end_ns")
     last_ns = end_ns if isinstance(end_ns, int) else END_OF_TIME_NS
     begun = (_from(call, start_ns) for call in kept(answer) if call.t_ns <= last_ns)
@@ -56,6 +62,13 @@ def packed(answer: Answer) -> bytes:
     left = sum(event.left_out or 0 for event in answer.stream.calls)
     head = HEAD.pack(MAGIC, last, len(rows), dur_ns - start_ns, lost, left)
     return head + b"".join(table) + b"".join(rows)
+
+
+def _file(file: File) -> bytes:
+    """Its row; of one that has none, of kind 0."""
+    allocated = 0 if file.allocated is None else 1 + -(-file.allocated // BLOCK)
+    kind = KINDS.get(file.kind or "", 0)
+    return FILE.pack(file.bytes or 0, kind, min(allocated, MOST_BLOCKS))
 
 
 def _from(call: Call, start_ns: int) -> Call:

@@ -119,6 +119,7 @@ void print_file(const struct file_row *row)
 	print_device(row->dev);
 	json_unsigned("ino", row->ino);
 	json_unsigned("bytes", row->bytes);
+	json_known("allocated", row->allocated);
 	json_text("kind", row->is_folder ? "folder" : "regular", SIZE_MAX);
 	json_end();
 }

@@ -76,6 +76,8 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	long long i_size;
+	__u64 i_blocks;
+	unsigned short i_bytes;
 };
 
 struct dentry {

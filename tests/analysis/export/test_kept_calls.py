@@ -31,6 +31,8 @@ CALLS = [
 
 def file(number: int, dev: str) -> dict[str, object]:
     what = {"dev": dev, "ino": 9 + number, "bytes": 4096 * number, "kind": "regular"}
+    if number > 1:
+        what["allocated"] = 8193
     return {"ev": "file", "t_ns": 1, "number": number} | what
 
 
@@ -65,7 +67,7 @@ def test_calls_come_out_by_time(tmp_path: Path) -> None:
     assert (magic, count, calls, lost, left) == (b"wscalls1", 2, 3, 2, 4)
     assert dur_ns == 7 * MS + 4_000_000 * 64
     at = kept_calls.HEAD.size
-    assert kept_calls.FILE.unpack_from(content, at + 16) == (8192, 1)
+    assert kept_calls.FILE.unpack_from(content, at + 16) == (8192, 1, 4)
     found = struct.Struct("<qqIiIHBB").iter_unpack(content[at + 32 :])
     rows = [Call(*row) for row in found]
     assert [row.t_ns for row in rows] == [3 * MS, 5 * MS, 7 * MS]
