@@ -179,7 +179,7 @@ def test_injected_episodes_survive(disk: list[Injected], phase: float) -> None:
         slow = [
             (at, late)
             for kind in json.loads(path.read_text())["disks"][0]["kinds"]
-            for at, late, _ in kind["slow"]
+            for at, late, *_ in kind["slow"]
         ]
     modules = [Module(rule) for rule in rules]
     checked(modules)

@@ -17,7 +17,7 @@ from writestall.events.run_directory import json_bytes, tables
 
 FORMAT = 1
 WINDOW_NS = 100_000_000
-LATENCY = re.compile(r"(\d{1,18}):(\d{1,18})")
+COUNTED = re.compile(r"\d{1,18}(:\d{1,18}){1,2}")
 
 # Device, operation and flags.
 Kind = tuple[str, str, tuple[str, ...]]
@@ -26,15 +26,16 @@ Kind = tuple[str, str, tuple[str, ...]]
 class Bios(msgspec.Struct):
     """The bios of one kind.
 
-    windows  number of a window, from the one on in which the recording began, and
-             `NS:COUNT` of those that ended in it
-    slow     submission in ns since the start, latency in ns, bytes; in time order
+    windows  number of a window, from the one on in which the recording began, and the
+             latencies, depths and gaps of an `ios` event of those that ended in it
+    slow     submission in ns since the start, latency in ns, bytes, depth and gap; in
+             time order
     """
 
     op: str
     flags: tuple[str, ...]
-    windows: list[tuple[int, tuple[str, ...]]] = []
-    slow: list[tuple[int, int, int]] = []
+    windows: list[tuple[int, *tuple[tuple[str, ...], ...]]] = []
+    slow: list[tuple[int, int, int, int | None, int | None]] = []
 
 
 def document(answer: Answer) -> str:
@@ -83,13 +84,14 @@ def _kinds(answer: Answer) -> dict[Kind, Bios]:
 
     for row in sorted(answer.stream.series, key=lambda one: one.t_ns):
         number = row.t_ns // WINDOW_NS - begun_ns // WINDOW_NS
-        bounds = tuple(one for one in row.latencies if LATENCY.fullmatch(one))
+        lists = row.latencies, row.depths, row.gaps
+        found = (tuple(filter(COUNTED.fullmatch, one)) for one in lists)
         if number >= 0:
-            bios(row).windows.append((number, bounds))
+            bios(row).windows.append((number, *found))
     for _, io in sorted(answer.stream.ios, key=lambda one: one[1].t_ns):
         at_ns, late_ns = io.t_ns - begun_ns, io.dur_ns - (io.throttled_ns or 0)
         if at_ns >= 0 and late_ns > 0:
-            bios(io).slow.append((at_ns, late_ns, io.bytes or 0))
+            bios(io).slow.append((at_ns, late_ns, io.bytes or 0, io.depth, io.gap))
     return kinds
 
 
@@ -115,7 +117,7 @@ def _took_ns(kinds: list[Bios]) -> int:
     short = (
         int(ns) * int(count)
         for bios in kinds
-        for _, bounds in bios.windows
+        for _, bounds, *_ in bios.windows
         for ns, count in (one.split(":") for one in bounds)
     )
-    return sum(short) + sum(late_ns for bios in kinds for _, late_ns, _ in bios.slow)
+    return sum(short) + sum(late_ns for bios in kinds for _, late_ns, *_ in bios.slow)

@@ -10,9 +10,9 @@ since the recording began, and since the injector was armed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,6 +28,9 @@ GAP_NS = 200_000_000
 SLACK_NS = 100_000_000
 HEIGHT_SHARE = 0.25
 
+# What a file of another form raises.
+DAMAGED = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
+Found = TypeVar("Found")
 # Submission and latency.
 Bio = tuple[int, int]
 
@@ -120,11 +123,12 @@ def is_replay(answer: Answer) -> bool:
 def of_replay(answer: Answer, known_ns: int = 0) -> Fidelity:
     """The fidelity of a run to the series that is kept with it. Before `known_ns`,
     calls were under way whose beginning the recording has not. Raises UserError."""
-    armed_ns, end_ns = _armed(answer)
-    whole = [one for one in episodes(_recorded(answer)) if one.end_ns <= end_ns]
+    armed_ns, end_ns = armed(answer)
+    bios_of_disk = episodes(recorded(answer, _slow))
+    whole = [one for one in bios_of_disk if one.end_ns <= end_ns]
     partial = [one for one in whole if one.start_ns < known_ns]
     wanted = [one for one in whole if one.start_ns >= known_ns]
-    dev = answer.run.get("backing_device", "dev") or answer.run.get("device", "dev")
+    dev = device(answer)
     ios = (io for _, io in answer.stream.ios if io.dev == dev)
     bios = [(io.t_ns - armed_ns, io.dur_ns) for io in ios]
     return fidelity(wanted, bios, partial)
@@ -153,7 +157,12 @@ def lines(found: Fidelity, least: float) -> list[str]:
     return text
 
 
-def _armed(answer: Answer) -> tuple[int, int]:
+def device(answer: Answer) -> Any:
+    """The number of the disk that was delayed."""
+    return answer.run.get("backing_device", "dev") or answer.run.get("device", "dev")
+
+
+def armed(answer: Answer) -> tuple[int, int]:
     """When the injector was armed, and the end of the workload since then."""
     steps = {row.get("name"): row for row in tables(answer.run.get("steps"))}
     arm, end_ns = steps.get("arm", {}), answer.run.get("window", "end_ns")
@@ -164,17 +173,21 @@ def _armed(answer: Answer) -> tuple[int, int]:
     raise UserError(f"{answer.run.path}: the injector was not armed in this run")
 
 
-def _recorded(answer: Answer) -> list[Bio]:
-    """The slow bios of the disk that was replayed."""
+def recorded(answer: Answer, read: Callable[[Any], Found]) -> Found:
+    """What `read` finds in the kinds of bios of the disk that was replayed. Raises
+    UserError for a damaged file."""
     path = answer.run.path / SERIES
     try:
         document: Any = msgspec.json.decode(files.content(path, MOST_BYTES))
         label = answer.run.get("scenario", "replayed")
         disk = next(d for d in document["disks"] if label in (d["name"], d["dev"]))
-        return [
-            (int(t), int(ns)) for kind in disk["kinds"] for t, ns, _ in kind["slow"]
-        ]
+        return read(disk["kinds"])
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
-    except (msgspec.MsgspecError, LookupError, TypeError, ValueError, StopIteration):
+    except (msgspec.MsgspecError, StopIteration, *DAMAGED):
         raise UserError(f"{path}: not the series that was replayed") from None
+
+
+def _slow(kinds: Any) -> list[Bio]:
+    """Those that are known by themselves."""
+    return [(int(t), int(ns)) for kind in kinds for t, ns, *_ in kind["slow"]]

@@ -23,6 +23,7 @@ from writestall.chain.answers import Answer
 from writestall.chain.roots import THE_WRITER, Root
 from writestall.classify.owners import ALL_OWNERS
 from writestall.events.kept_calls import FAILED, FILE, HEAD, ROW, Call, calls
+from writestall.verdict.episodes import DAMAGED
 from writestall_base import files
 from writestall_base.errors import UserError
 
@@ -43,8 +44,6 @@ LEAST_STALLS, LEAST_NS, LEAST_STALLED_NS = 2, 20 * MS, 200 * MS
 # p99.9 of fewer calls is their longest.
 FEWEST = 20
 MISSED_SHARE = 0.01
-
-DAMAGED = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
 # What is behind a stall, of disks and tasks that have other names in the replay.
 DISK, OTHER_TASK = "the disk", "another task"

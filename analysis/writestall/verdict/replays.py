@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from writestall.chain.answers import Answer
-from writestall.verdict import episodes, replayed_calls
+from writestall.verdict import episodes, queues, replayed_calls
 from writestall.verdict.episodes import Fidelity
 from writestall.verdict.replayed_calls import Figure
 from writestall_base.errors import UserError
@@ -17,10 +17,12 @@ LEAST_SHARE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came back of the disk and, where there are some, of the calls."""
+    """What came back of the disk and, where there are some, of the calls; how both
+    disks were with their queues, in words."""
 
     disk: Fidelity
     calls: list[Figure]
+    queues: list[str]
 
     @property
     def failed(self) -> bool:
@@ -32,6 +34,7 @@ class Judged:
     def lines(self) -> list[str]:
         """A verdict and its figures, for the disk and for the calls."""
         rows = episodes.lines(self.disk, LEAST_SHARE)
+        rows += [f"  {line}" for line in self.queues]
         return rows + (replayed_calls.lines(self.calls) if self.calls else [])
 
 
@@ -48,4 +51,5 @@ def judge(answer: Answer, second: Answer | None = None) -> Judged | None:
     if replayed_calls.is_replay(answer):
         found = replayed_calls.figures(answer, second)
     known_ns = replayed_calls.under_way_ns(answer)
-    return Judged(episodes.of_replay(answer, known_ns), found)
+    disk = episodes.of_replay(answer, known_ns)
+    return Judged(disk, found, queues.lines(answer))

@@ -26,16 +26,17 @@ LAST_LINE_BYTES = 65536
 @dataclass(frozen=True)
 class Engine:
     """A tracing engine, and the compiled part it needs; `option` names that to the
-    launcher."""
+    launcher. `counting` are its options to count all bios."""
 
     name: str
     part: str
     option: str
+    counting: tuple[str, ...] = ()
 
 
 ENGINES = {
     "stap": Engine("stap", f"stap/{SCRIPT}.ko", "--module"),
-    "core": Engine("core", "core/stalled-writes", "--program"),
+    "core": Engine("core", "core/stalled-writes", "--program", ("--series-ms", "100")),
 }
 CHOICES = {
     **{name: (name,) for name in ENGINES},

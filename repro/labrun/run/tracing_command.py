@@ -17,7 +17,8 @@ def argv(
     """Return the command that traces to a file until SIGINT.
 
     What serves requests waits in user space, too: the interruptible sleeps of commands,
-    which this process starts, are listed.
+    which this process starts, are listed. All bios of a disk that was recorded are
+    counted: how they queue is compared with the recording.
     """
     limits = scenario.trace
     waits = ("--waits", str(os.getpid())) if commands.chosen(scenario) else ()
@@ -29,5 +30,6 @@ def argv(
         *(engine.option, str(build / engine.part)),
         *("--floor-us", str(limits.floor_us), "--stall-us", str(limits.stall_us)),
         *waits,
+        *(engine.counting if any(rule.series for rule in scenario.inject) else ()),
         *("--output", str(output)),
     ]

@@ -141,13 +141,13 @@ def _classes(
             if name is None:
                 continue
             recorded = found.setdefault(name, Recorded({}, []))
-            for number, bounds in kind["windows"]:
+            for number, bounds, *_ in kind["windows"]:
                 buckets = map(_bucket, bounds)
                 window = _number(number, LAST_NS // window_ns - 1)
                 recorded.short.setdefault(window, []).extend(buckets)
             recorded.slow += [
                 (_number(at, LAST_NS) - offset_ns, _number(ns, LAST_NS))
-                for at, ns, _ in kind["slow"]
+                for at, ns, *_ in kind["slow"]
             ]
     except WRONG:
         raise _unreadable(path) from None

@@ -19,6 +19,8 @@ Capture = pytest.CaptureFixture[str]
 # Submission and latency of the recorded bios, in ms, since the recording began.
 RECORDED = ((1000, 300), (1200, 250), (5000, 80), (5300, 20))
 ARMED_MS = 700
+# Bios of a replay in which all came back.
+BACK = (950, 240), (1250, 290), (5100, 95)
 
 
 def replay(folder: Path, *bios: tuple[float, float]) -> Path:
