@@ -360,6 +360,7 @@ struct losses {
 	unsigned long long calls;
 	unsigned long long ios;
 	unsigned long long windows;
+	unsigned long long queues;
 	unsigned long long submitters;
 	unsigned long long stacks;
 	unsigned long long locks;

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from test_scenario import run
 
 from labrun.injectors import biodelay
+from labrun.run import tracer, tracing_command
 from labrun.scenario import disk_series, reading, replayed
 from labrun.scenario.rule import MAX_SEGMENTS, Inject, attributes
 from support import PROJECT
@@ -81,7 +82,8 @@ def lines_of(disk: list[Injected]) -> Iterator[bytes]:
         t_ns, dur_ns = START_NS + round(at_ms * MS), round(late_ms * MS)
         if late_ms >= IO_MS:
             row = {"ev": "io", "t_ns": t_ns, "dur_ns": dur_ns, "tid": 1, **kind}
-            yield json.dumps({**row, "sector": 0, "throttled_ns": 0}).encode()
+            row |= {"sector": 0, "depth": 2, "gap": -8, "throttled_ns": 0}
+            yield json.dumps(row).encode()
             continue
         window = (t_ns + dur_ns) // (WINDOW_MS * MS)
         windows.setdefault((window, number), []).append(bound_of(dur_ns))
@@ -91,6 +93,7 @@ def lines_of(disk: list[Injected]) -> Iterator[bytes]:
         row = {"ev": "ios", "t_ns": window * WINDOW_MS * MS, "dur_ns": WINDOW_MS * MS}
         row |= {"dev": "254:16", "op": op, "flags": list(flags)}
         row |= {"count": len(bounds), "bytes": 4096, "latencies": told}
+        row |= {"depths": [f"1:{len(bounds)}:{sum(bounds)}"], "gaps": ["0:1", "16:1"]}
         yield json.dumps(row).encode()
 
 
@@ -289,6 +292,19 @@ def test_a_scenario_takes_the_disk_for_its_own(tmp_path: Path) -> None:
     assert told["replayed"] == "vdb" and "expect" not in told
     assert told["inject"][0]["series"] == disk[1][0].series
     assert "submitter" not in told["inject"][0]
+
+
+def test_its_own_bios_are_counted_by_a_tracer_that_can(tmp_path: Path) -> None:
+    own, _ = reading.load(reading.find("gc-log"))
+    path = exported(lines_of([(1000, 1500, 100)]), tmp_path)
+    replaying = replayed.applied(own, disk_series.rules(path, None))
+    counting = {
+        (name, scenario is replaying)
+        for name, engine in tracer.ENGINES.items()
+        for scenario in (own, replaying)
+        if "--series-ms" in tracing_command.argv(tmp_path, scenario, engine, path)
+    }
+    assert counting == {("core", True)}
 
 
 @pytest.mark.parametrize(

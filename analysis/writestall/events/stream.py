@@ -40,7 +40,7 @@ KNOWN_EVENTS = frozenset(
     "begin cgroup block write io ios calls file handles commit lost end".split()
 )
 # Losses that take something from what is known of a sleep, not the sleep.
-LEAVE_THE_SLEEP = frozenset(("stacks", "ios", "locks"))
+LEAVE_THE_SLEEP = frozenset(("stacks", "ios", "depths", "locks"))
 
 
 @dataclass(slots=True)

@@ -371,6 +371,8 @@ void print_losses(const struct losses *losses)
 	print_lost(now.ios - reported.ios, "ios", "more bios at a time than map entries");
 	print_lost(now.windows - reported.windows, "ios",
 		   "more disks, operations and windows of time than map entries");
+	print_lost(now.queues - reported.queues, "depths",
+		   "more devices than map entries");
 	print_lost(now.submitters - reported.submitters, "stacks",
 		   "more bios of kernel workers at a time than map entries");
 	print_lost(now.stacks - reported.stacks, "stacks", "the kernel gave no stack");

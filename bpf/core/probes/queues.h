@@ -14,8 +14,13 @@ static __always_inline struct queue *queue_of(__u32 dev)
 
 	if (queue)
 		return queue;
-	/* another CPU may have made it meanwhile; or there is no room */
-	bpf_map_update_elem(&queues, &dev, &no_queue, BPF_NOEXIST);
+	if (bpf_map_update_elem(&queues, &dev, &no_queue, BPF_NOEXIST)) {
+		/* another CPU has made it meanwhile; or there is no room */
+		queue = bpf_map_lookup_elem(&queues, &dev);
+		if (!queue)
+			lose(&lost.queues);
+		return queue;
+	}
 	return bpf_map_lookup_elem(&queues, &dev);
 }
 

@@ -68,9 +68,11 @@ def test_what_a_disk_did_is_kept() -> None:
     """And no other word in its lists."""
     event = {"ev": "ios", "t_ns": 1, "op": "write", "flags": ["meta", "ann"]}
     event["latencies"] = ["1024:3", "of-ann", "9:9 ann"]
+    event |= {"depths": ["1:3:900", "ann"], "gaps": ["0:3", "ann:1"]}
     told = redacted(json.dumps(event).encode(), Names())
     assert told is not None
     kept = {"flags": ["meta"], "latencies": ["1024:3"]}
+    kept |= {"depths": ["1:3:900"], "gaps": ["0:3"]}
     assert json.loads(told) == event | kept
 
 
