@@ -79,8 +79,14 @@ def test_pages_are_stored_to_and_synced_through_a_mapping(
     assert made.stat().st_blocks * 512 == page
 
 
-def blocks_of(path: Path) -> int:
-    return path.stat().st_blocks * 512 // 4096
+def laid_out(program: Path, folder: Path, calls: bytes) -> Path:
+    """The only file of a recording, as it is made before the calls."""
+    given, place = folder / "calls.bin", folder / "place"
+    given.write_bytes(calls)
+    place.mkdir()
+    subprocess.run([program, "--prepare", given, place], check=True, timeout=60)
+    [made] = place.iterdir()
+    return made
 
 
 @pytest.mark.parametrize(
@@ -113,21 +119,15 @@ def test_files_are_laid_out_as_they_were(
     rows += [row(2, 1, "read", 1, 50 * page, 2 * page)]
     rows += [row(3, 1, "write", 1, at * page, page) for at in (3, 63)]
     file = (size * page, REGULAR, 0 if blocks is None else 1 + blocks)
-    (tmp_path / "calls.bin").write_bytes(content([file], rows))
-    (tmp_path / "place").mkdir()
-    words = [program, "--prepare", tmp_path / "calls.bin", tmp_path / "place"]
-    subprocess.run(words, check=True, timeout=60)
-    [made] = (tmp_path / "place").iterdir()
-    assert made.stat().st_size == size * page
-    assert least <= blocks_of(made) <= most
+    status = laid_out(program, tmp_path, content([file], rows)).stat()
+    assert status.st_size == size * page
+    assert least <= status.st_blocks * 512 // page <= most
 
 
 def test_what_is_read_is_no_hole_first(program: Path, tmp_path: Path) -> None:
     rows = [row(1, 1, "write", 1, 0, 8192), row(2, 1, "read", 1, 81920, 4096)]
-    (tmp_path / "calls.bin").write_bytes(content([(1 << 20, REGULAR, 3)], rows))
-    words = [program, "--prepare", tmp_path / "calls.bin", tmp_path]
-    subprocess.run(words, check=True, timeout=60)
-    with (tmp_path / "f00000001").open("rb") as made:
+    calls = content([(1 << 20, REGULAR, 3)], rows)
+    with laid_out(program, tmp_path, calls).open("rb") as made:
         assert made.seek(0, os.SEEK_DATA) == 0
         assert made.seek(0, os.SEEK_HOLE) == 4096
         assert made.seek(4096, os.SEEK_DATA) == 81920

@@ -242,8 +242,8 @@ def test(options: argparse.Namespace) -> None:
     lab.expect(all(0 < c.dur_ns < ended_ns - begun_ns for c in found), "durations")
     for name in ("old", *LAYOUTS):  # the other one is cut off as it is opened
         allocated = files[inodes[name]]["allocated"]
-        wanted = known[name].st_blocks * 512
-        lab.expect(allocated == wanted, f"{name} has {allocated}, not {wanted}")
+        blocks = known[name].st_blocks
+        lab.expect(allocated == blocks * 512, f"{name}: {allocated} of {blocks} blocks")
     wakes = [one for one in kept(events) if one.t_ns > ended_ns]
     check_wakes(
         wakes[wakes.index(next(o for o in wakes if o.operation == "write")) :], woken

@@ -19,8 +19,9 @@ FORMAT = 1
 WINDOW_NS = 100_000_000
 COUNTED = re.compile(r"\d{1,18}(:\d{1,18}){1,2}")
 
+Texts = tuple[str, ...]
 # Device, operation and flags.
-Kind = tuple[str, str, tuple[str, ...]]
+Kind = tuple[str, str, Texts]
 
 
 class Bios(msgspec.Struct):
@@ -34,7 +35,7 @@ class Bios(msgspec.Struct):
 
     op: str
     flags: tuple[str, ...]
-    windows: list[tuple[int, *tuple[tuple[str, ...], ...]]] = []
+    windows: list[tuple[int, Texts, Texts, Texts]] = []
     slow: list[tuple[int, int, int, int | None, int | None]] = []
 
 
@@ -85,9 +86,9 @@ def _kinds(answer: Answer) -> dict[Kind, Bios]:
     for row in sorted(answer.stream.series, key=lambda one: one.t_ns):
         number = row.t_ns // WINDOW_NS - begun_ns // WINDOW_NS
         lists = row.latencies, row.depths, row.gaps
-        found = (tuple(filter(COUNTED.fullmatch, one)) for one in lists)
+        late, deep, far = (tuple(filter(COUNTED.fullmatch, one)) for one in lists)
         if number >= 0:
-            bios(row).windows.append((number, *found))
+            bios(row).windows.append((number, late, deep, far))
     for _, io in sorted(answer.stream.ios, key=lambda one: one[1].t_ns):
         at_ns, late_ns = io.t_ns - begun_ns, io.dur_ns - (io.throttled_ns or 0)
         if at_ns >= 0 and late_ns > 0:
