@@ -167,6 +167,8 @@ def check_wakes(rows: list[Call], woken: int) -> None:
     )
     count = sum(one.operation == "wake" for one in theirs)
     lab.expect(count <= MOST_WAKES, f"{count} wakes, few of which bring news")
+
+
 def lay_out(folder: Path) -> None:
     """Make the files of LAYOUTS."""
     for name, (size, written, allocated) in LAYOUTS.items():
