@@ -5,7 +5,8 @@
  * A file has the size that it had; what the calls touch of it has data, the rest is a hole.
  * Where less was allocated than its size, it has no more data than that: where it was is
  * unknown, so what is read has it first, and what is overwritten has the rest. Where more
- * was, that is allocated behind its end, as far as the calls come. All descriptors of a file are shared by the threads.
+ * was, that is allocated behind its end, as far as the calls come. All descriptors of a
+ * file are shared by the threads.
  */
 
 #include "replay.h"
