@@ -10,6 +10,7 @@ import ctypes
 import fcntl
 import mmap
 import os
+import signal
 import struct
 import sys
 import time
@@ -75,6 +76,12 @@ def child(bios: list[tuple[int, int]]) -> int:
     return lab.child(body)
 
 
+def writes_forever() -> None:
+    with opened() as fd, mmap.mmap(-1, lab.PAGE) as page:
+        while True:
+            os.pwrite(fd, page, 0)
+
+
 def held(disk: lab.Disk, bios: list[tuple[int, int]]) -> int:
     """A task that submits them while the disk does none; its pid."""
     with disk.stalled():
@@ -103,6 +110,18 @@ def alone_again(options: argparse.Namespace, disk: lab.Disk) -> None:
         depths = [e["depth"] for e in events if e["ev"] == "io" and e["tid"] == pid]
         lab.expect(depths == [1], f"a bio by itself has depths {depths}")
     lab.expect(not any(e["ev"] == "io" and e["tid"] == early for e in events), "early")
+
+
+def begins_under_load(options: argparse.Namespace, disk: lab.Disk) -> None:
+    """No bio stays that was submitted while the probes were put in place."""
+    load = lab.child(writes_forever)
+    with lab.tracing(options.modules, (lab.CORE,), *SERIES) as (tracer,):
+        os.kill(load, signal.SIGKILL)
+        os.waitpid(load, 0)
+        pid = held(disk, [(PWRITE, 3)])
+        events = tracer.stop()
+    depths = [e["depth"] for e in events if e["ev"] == "io" and e["tid"] == pid]
+    lab.expect(depths == [1], f"begun under load: depths {depths}")
 
 
 def each_has_its_place(options: argparse.Namespace, disk: lab.Disk) -> None:
@@ -168,6 +187,7 @@ def test(options: argparse.Namespace) -> None:
         each_has_its_place(options, disk)
         windows_have_them(options, disk)
         alone_again(options, disk)
+        begins_under_load(options, disk)
 
 
 if __name__ == "__main__":

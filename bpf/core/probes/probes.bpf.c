@@ -140,7 +140,17 @@ int calibrate(void *ctx)
 	return 0;
 }
 
-/* The first parameter of each of these functions is the bio. */
+/*
+ * The first parameter of each of these functions is the bio. They are attached in this
+ * order: of a bio that is noted the end is seen, too.
+ */
+SEC("fentry/bio_endio")
+int finish(__u64 *args)
+{
+	end_io((void *)args[0]);
+	return 0;
+}
+
 SEC("fentry/submit_bio")
 int submit(__u64 *args)
 {
@@ -155,14 +165,14 @@ int throttle(__u64 *args)
 	return 0;
 }
 
-SEC("fentry/bio_endio")
-int finish(__u64 *args)
+/* Three times the cost; see enum hooks in choosing.h. */
+SEC("kprobe/bio_endio")
+int finish_by_kprobe(struct pt_regs *regs)
 {
-	end_io((void *)args[0]);
+	end_io((void *)FIRST_PARAMETER(regs));
 	return 0;
 }
 
-/* Three times the cost; see enum hooks in choosing.h. */
 SEC("kprobe/submit_bio")
 int submit_by_kprobe(struct pt_regs *regs)
 {
@@ -174,13 +184,6 @@ SEC("kprobe/throtl_qnode_add_bio")
 int throttle_by_kprobe(struct pt_regs *regs)
 {
 	throttle_io((void *)FIRST_PARAMETER(regs));
-	return 0;
-}
-
-SEC("kprobe/bio_endio")
-int finish_by_kprobe(struct pt_regs *regs)
-{
-	end_io((void *)FIRST_PARAMETER(regs));
 	return 0;
 }
 
