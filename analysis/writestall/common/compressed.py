@@ -12,10 +12,11 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import select
 import shutil
 import subprocess
 import sys
-import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -108,7 +109,8 @@ class _Bounded(_Pieces):
 
 
 class _Zstd(io.RawIOBase):
-    """What zstd(1) makes of a file."""
+    """What zstd(1) makes of a file. One thread feeds it and reads it: to start another
+    waits for ever where memory is short."""
 
     def __init__(self, file: BinaryIO) -> None:
         program = shutil.which("zstd")
@@ -118,31 +120,43 @@ class _Zstd(io.RawIOBase):
         self._child = subprocess.Popen(
             [program, "-dcq"], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
         )
-        threading.Thread(target=self._feed, args=(file,), daemon=True).start()
+        assert self._child.stdin and self._child.stdout
+        self._into, self._output = self._child.stdin, self._child.stdout
+        os.set_blocking(self._into.fileno(), False)
+        self._file, self._left = file, memoryview(b"")
+        self._both = select.poll()
+        self._both.register(self._output, select.POLLIN)
+        self._both.register(self._into, select.POLLOUT)
 
-    def _feed(self, file: BinaryIO) -> None:
-        assert self._child.stdin
+    def _feed(self) -> None:
+        """As much as it takes now; at the end of the file, nothing any more."""
+        self._left = self._left or memoryview(self._file.read(CHUNK_BYTES))
         try:
-            with self._child.stdin as into:
-                shutil.copyfileobj(file, into, CHUNK_BYTES)
-        except OSError:
-            # zstd has ended; its status is read with its output.
-            return
+            written = os.write(self._into.fileno(), self._left)
+        except BrokenPipeError:
+            written = 0  # zstd has ended; its status is read with its output
+        self._left = self._left[written:]
+        if not written:
+            self._into.close()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        assert self._child.stdout
-        data = self._child.stdout.read(len(buffer))
+        while not self._into.closed:
+            if self._output.fileno() in dict(self._both.poll()):
+                break
+            self._feed()
+        data = os.read(self._output.fileno(), len(buffer))
         if not data and self._child.wait():
             raise EOFError
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
-        if not self.closed and self._child.stdout:
-            self._child.stdout.close()
+        if not self.closed:
+            self._into.close()
+            self._output.close()
             self._child.wait()
         super().close()
 
