@@ -26,7 +26,9 @@ WRITESTALL = lab.PROJECT / "writestall"
 APPS = lab.PROJECT / "repro/apps"
 COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "defer", "delay_us": "300000"}
 ALL_SLOW = {"ops": "write,flush", "mode": "defer", "delay_us": "200000"}
-# 0.7 s of 3 s each.
+# 0.7 s of 3 s each, from FIRST_S after the recording has begun: so none is cut by its
+# ends, or is over before a replay's workload has begun.
+FIRST_S = 0.6
 EPISODES = ALL_SLOW | {"delay_us": "250000", "burst": "700 3000"}
 LENGTH = "14s"
 SERVED_WITHIN_S = 120
@@ -186,12 +188,18 @@ def record(case: str, engine: str, modules: Path, out: Path) -> None:
     with (
         slow_disk.mounted(),
         running() as pid,
-        slow_disk.slow(module, **rule) if rule else nullcontext(),
+        slow_disk.slow(module, armed="burst" not in rule, **rule)
+        if rule
+        else nullcontext(),
     ):
         began_s = time.monotonic()
         command = [sys.executable, str(WRITESTALL), "record", *given, *words(pid)]
-        found = lab.environment(modules)
-        status = subprocess.run(command, env=found, check=False).returncode
+        with subprocess.Popen(command, env=lab.environment(modules)) as recorder:
+            if "burst" in rule:
+                lab.until(lambda: bool(lab.contents(out / f"events/{engine}.jsonl")))
+                time.sleep(FIRST_S)
+                slow_disk.arm()
+        status = recorder.returncode
         print(f"{case} {engine}: status {status}, {time.monotonic() - began_s:.1f} s")
         lab.expect(status == 0, f"{case} with {engine} ended with {status}")
 

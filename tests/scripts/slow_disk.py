@@ -38,14 +38,21 @@ def _is_unmounted() -> bool:
 
 
 @contextmanager
-def slow(module: Path, **rule: str) -> Iterator[None]:
-    """Delay the disk's bios by a rule of kmod/README.md while the body runs."""
+def slow(module: Path, *, armed: bool = True, **rule: str) -> Iterator[None]:
+    """Delay the disk's bios by a rule of kmod/README.md while the body runs, or from
+    arm() on."""
     lab.run("modprobe", "configfs")
     words = [f"{name}={value}" for name, value in rule.items()]
     lab.run("insmod", module, f"device={lab.DISK.name}", *words)
     try:
-        (PARAMETERS / "enabled").write_text("1")
+        if armed:
+            arm()
         yield
         (PARAMETERS / "enabled").write_text("0")
     finally:
         lab.run("rmmod", "biodelay")
+
+
+def arm() -> None:
+    """The times of a `burst` count from here on."""
+    (PARAMETERS / "enabled").write_text("1")
