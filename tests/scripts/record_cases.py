@@ -184,13 +184,12 @@ def record(case: str, engine: str, modules: Path, out: Path) -> None:
     running, words, rule = CASES[case]
     tracer = ["--module", str(modules / "stalled_writes.ko")] * (engine == "stap")
     module = modules.parent / "biodelay.ko"
+    slowed = slow_disk.loaded if "burst" in rule else slow_disk.slow
     given = ["--engine", engine, *tracer, "--stall", "100ms", "-o", str(out)]
     with (
         slow_disk.mounted(),
         running() as pid,
-        slow_disk.slow(module, armed="burst" not in rule, **rule)
-        if rule
-        else nullcontext(),
+        slowed(module, **rule) if rule else nullcontext(),
     ):
         began_s = time.monotonic()
         command = [sys.executable, str(WRITESTALL), "record", *given, *words(pid)]

@@ -38,19 +38,25 @@ def _is_unmounted() -> bool:
 
 
 @contextmanager
-def slow(module: Path, *, armed: bool = True, **rule: str) -> Iterator[None]:
-    """Delay the disk's bios by a rule of kmod/README.md while the body runs, or from
-    arm() on."""
+def loaded(module: Path, **rule: str) -> Iterator[None]:
+    """Delay the disk's bios by a rule of kmod/README.md from arm() on, until the body
+    has ended."""
     lab.run("modprobe", "configfs")
     words = [f"{name}={value}" for name, value in rule.items()]
     lab.run("insmod", module, f"device={lab.DISK.name}", *words)
     try:
-        if armed:
-            arm()
         yield
         (PARAMETERS / "enabled").write_text("0")
     finally:
         lab.run("rmmod", "biodelay")
+
+
+@contextmanager
+def slow(module: Path, **rule: str) -> Iterator[None]:
+    """The same, armed while the body runs."""
+    with loaded(module, **rule):
+        arm()
+        yield
 
 
 def arm() -> None:
