@@ -26,6 +26,7 @@ sys.path.append(str(lab.PROJECT / "analysis"))
 from writestall.events.kept_calls import FAILED, Call, calls
 
 APPENDS, CREATED, RING, TRUNCATED, ASYNC, STORES = 1, 16, 16, 32, 64, 1
+GROWS_FROM = 3000
 SLEEP_S, WAKE_S = 0.2, 0.02
 WAKES, MOST_WAKES = 50, 4  # those of the interpreter's lock are among them
 RINGS_SINCE = 6, 3  # its tracepoint io_uring_submit_req
@@ -213,15 +214,20 @@ def test(options: argparse.Namespace) -> None:
         known = {name: (lab.MOUNT / name).stat() for name in ("old", "other", *LAYOUTS)}
         inodes = {name: status.st_ino for name, status in known.items()}
         inodes["."] = lab.MOUNT.stat().st_ino
+        grows = os.open(lab.MOUNT / "grows", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(grows, b"g" * GROWS_FROM)
         words = ("--calls-mib", "1", "--pid", str(os.getpid()))
         with lab.tracing(options.modules, (lab.CORE,), *words) as tracers:
             begun_ns = time.monotonic_ns()
             wanted = list(made(lab.MOUNT))
             ended_ns = time.monotonic_ns()
             woken = wake_behind_a_write(lab.MOUNT / "old")
+            os.write(grows, b"g" * 100)
             time.sleep(SLEEP_S)
             inodes["log"] = (lab.MOUNT / "old").stat().st_ino
             events = tracers[0].stop()
+        grown = os.fstat(grows).st_ino
+        os.close(grows)
     files = {one["ino"]: one for one in events if one["ev"] == "file"}
     numbers = {name: files[ino]["number"] for name, ino in inodes.items()}
     # not what it read of its own program meanwhile, by faults
@@ -240,6 +246,7 @@ def test(options: argparse.Namespace) -> None:
     lab.expect(got == want, f"lacks {missing}; {got}, not {want}")
     lab.expect(all(c.tid == os.getpid() for c in found), "of another task")
     lab.expect(files[inodes["old"]]["bytes"] == 8192, f"size of {files}")
+    lab.expect(files[grown]["bytes"] == GROWS_FROM, f"size after a write: {files}")
     lab.expect(files[inodes["."]]["kind"] == "folder", f"kind of {files}")
     lab.expect(all(0 < c.dur_ns < ended_ns - begun_ns for c in found), "durations")
     for name in ("old", *LAYOUTS):  # the other one is cut off as it is opened

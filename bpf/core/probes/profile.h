@@ -210,6 +210,19 @@ static __always_inline bool is_of_one_buffer(__u64 how, enum keep op)
 		!has_argument(how, HOW_ALSO);
 }
 
+/* A file's size is that before its first call, which end_transfer() is too late for. */
+static __always_inline void know_before(struct caller *caller, __s32 fd)
+{
+	struct file *file;
+
+	if (caller->written_fd == fd + 1)
+		return;
+	caller->written_fd = fd + 1;
+	file = open_file(fd);
+	if (file && (BPF_CORE_READ(file, f_inode, i_mode) & FILE_TYPE) == REGULAR_FILE)
+		number_of_file(file);
+}
+
 static __always_inline void enter_kept(const struct registers *regs)
 {
 	struct caller *caller = caller_of_task();
@@ -222,6 +235,8 @@ static __always_inline void enter_kept(const struct registers *regs)
 	if (!is_chosen_caller(caller))
 		return;
 	if (is_of_one_buffer(how, op)) {
+		if (op == KEEP_WRITE)
+			know_before(caller, regs->arguments[0]);
 		caller->op = op;
 		caller->t_ns = bpf_ktime_get_ns();
 		return;
@@ -229,8 +244,10 @@ static __always_inline void enter_kept(const struct registers *regs)
 	caller->number = 0;
 	caller->flags = 0;
 	caller->offset = 0;
-	if (op == KEEP_CLOSE)
+	if (op == KEEP_CLOSE) {
+		caller->written_fd = 0;
 		how |= 1;	/* HOW_FD: the table finds it otherwise */
+	}
 	if (has_argument(how, HOW_FD) && !note_file(caller, regs, how))
 		return;
 	caller->op = op;

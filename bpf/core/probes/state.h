@@ -144,6 +144,7 @@ struct caller {
 	__u8 flags;
 	__u8 is_chosen;
 	__s32 told_tid;
+	__s32 written_fd;	/* the last one, plus 1 */
 };
 
 /*
