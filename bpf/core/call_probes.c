@@ -87,20 +87,13 @@ static void load_onto(const struct bpf_program *program, int function_id, const 
 	links[program_count++] = link;
 }
 
-/* vfs_read() and vfs_write() end those of one buffer: probes/profile.h, end_transfer(). */
-static bool is_entry_enough(const struct call *call)
-{
-	return (call->keep == KEEP_READ || call->keep == KEEP_WRITE) &&
-		call->argument[HOW_BYTES] && !call->argument[HOW_ALSO];
-}
-
+/* That of a HOW_TRANSFER is kept at another end: probes/profile.h, end_transfer(). */
 static void attach_kept(const struct call *call, uint64_t how, void *data)
 {
 	const struct arming *arming = data;
 	char function[FUNCTION_BYTES];
 	int id;
 
-	(void)how;
 	if (call->keep <= KEEP_LEFT || !is_system_call(call))
 		return;
 	name_function(function, call);
@@ -109,7 +102,7 @@ static void attach_kept(const struct call *call, uint64_t how, void *data)
 		log_message("not kept: calls of %s, which this kernel's BTF has not", call->name);
 		return;
 	}
-	if (!is_entry_enough(call))
+	if (!(how & HOW_TRANSFER))
 		load_onto(arming->probes->progs.leave_of_chosen, id, function);
 	load_onto(arming->probes->progs.enter_of_chosen, id, function);
 }

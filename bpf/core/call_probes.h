@@ -3,14 +3,12 @@
 #ifndef CALL_PROBES_H
 #define CALL_PROBES_H
 
-#include <stdint.h>
-
 #include "options.h"
 
 struct btf;
 struct probes;		/* of the skeleton that bpftool makes */
 
-/* The function of a call; without its `sys_` since Linux 4.17, d5a00528b58c. */
+/* Before the name of a system call in that of its function, since 4.17, d5a00528b58c. */
 #if defined(__x86_64__)
 #define OF_CALL "__x64_sys_"
 #else

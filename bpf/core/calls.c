@@ -26,6 +26,13 @@ const struct call *call_of_number(int64_t number)
 	return NULL;
 }
 
+/* read(2), write(2) and those at an offset, which have one buffer and one file. */
+static bool is_transfer(const struct call *call)
+{
+	return (call->keep == KEEP_READ || call->keep == KEEP_WRITE) &&
+		call->argument[HOW_BYTES] && !call->argument[HOW_ALSO];
+}
+
 static uint64_t how_of(const struct call *call)
 {
 	uint64_t how = HOW_KNOWN;
@@ -36,6 +43,7 @@ static uint64_t how_of(const struct call *call)
 	how |= call->stack ? HOW_STACK : 0;
 	how |= call->shared ? HOW_SHARED : 0;
 	how |= call->flushes ? HOW_FLUSHES : 0;
+	how |= is_transfer(call) ? HOW_TRANSFER : 0;
 	how |= (uint64_t)call->keep << HOW_KEEP;
 	return how | (call->address ? HOW_ADDRESS : 0);
 }

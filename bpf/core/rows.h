@@ -46,6 +46,7 @@ enum how_argument {
 #define HOW_SHARED (HOW_POSITION << 3)
 #define HOW_ADDRESS (HOW_POSITION << 4)
 #define HOW_FLUSHES (HOW_POSITION << 5)
+#define HOW_TRANSFER (HOW_POSITION << 6)	/* kept by vfs_read() or vfs_write() */
 #define HOW_KEEP 40	/* from this bit on, in four: enum keep */
 
 /* Stands in a program for a variable of the kernel, whose type's id the program has. */

@@ -203,13 +203,6 @@ static __always_inline void note_arguments(struct caller *caller,
 	}
 }
 
-/* read(2), write(2) and those at an offset: vfs_read() and vfs_write() know the rest. */
-static __always_inline bool is_of_one_buffer(__u64 how, enum keep op)
-{
-	return (op == KEEP_READ || op == KEEP_WRITE) && has_argument(how, HOW_BYTES) &&
-		!has_argument(how, HOW_ALSO);
-}
-
 /* A file's size is that before its first call, which end_transfer() is too late for. */
 static __always_inline void know_before(struct caller *caller, __s32 fd)
 {
@@ -234,7 +227,7 @@ static __always_inline void enter_kept(const struct registers *regs)
 	caller->op = KEEP_NOTHING;
 	if (!is_chosen_caller(caller))
 		return;
-	if (is_of_one_buffer(how, op)) {
+	if (how & HOW_TRANSFER) {
 		if (op == KEEP_WRITE)
 			know_before(caller, regs->arguments[0]);
 		caller->op = op;
