@@ -51,7 +51,8 @@ def artefacts() -> Callable[[str], Path]:
 
     def build(name: str) -> Path:
         if name not in made:
-            done = tool("writestall", "build", "--tests", "-k", name)
+            more = ["--lessons"] * ON_DEMAND
+            done = tool("writestall", "build", "--tests", *more, "-k", name)
             assert done.returncode == 0, done.stderr[-2000:]
             made[name] = Path(done.stdout.strip().splitlines()[-1])
         return made[name]

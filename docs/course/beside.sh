@@ -9,7 +9,7 @@
 # BUILD (/mnt/build, where writestall vm --built has them); elsewhere they are compiled,
 # which takes an emulated machine many minutes. INJECTOR names another injector
 # that the scenario has, such as dm-delay. stap gets the table of symbols and the build
-# tree that it needs, and the lessons that writestall vm --tests has compiled.
+# tree that it needs, and the lessons that writestall vm --lessons has compiled.
 set -eu
 [[ $# -gt 1 ]] || {
 	echo "beside.sh: which scenario, and which command?" >&2

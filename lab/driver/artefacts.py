@@ -76,7 +76,9 @@ FOR_TESTS = (
         "make -s PAUSE_MS=500 KDIR=/lib/modules/{release}/build"
         " && mkdir ../result/pause && cp biodelay.ko ../result/pause",
     ),
-    # SystemTap's cache of the commands in the scripts' headers.
+)
+# SystemTap's cache of the commands in the scripts' headers, the lessons among them.
+LESSONS = (
     Part(
         "plain",
         "stap",

@@ -26,7 +26,7 @@ def test_a_machine_sees_what_was_compiled_for_its_kernel(
         return Path("python"), str(tmp_path)
 
     def build(kernel: str, more: tuple[artefacts.Part, ...]) -> Path:
-        assert (kernel, more) == ("7.2", artefacts.FOR_TESTS)
+        assert (kernel, more) == ("7.2", artefacts.LESSONS)
         return PROJECT
 
     def run_machine(args: argparse.Namespace, _: list[str]) -> int:
@@ -38,7 +38,7 @@ def test_a_machine_sees_what_was_compiled_for_its_kernel(
     monkeypatch.setattr(cli, "run_machine", run_machine)
     parser = argparse.ArgumentParser()
     vm.arguments(parser)
-    for words in (["--built"], ["--tests"], []):
+    for words in (["--built"], ["--lessons"], []):
         args = parser.parse_args(["--kernel", "7.2", *words])
         args.tail = ["true"]
         assert vm.main(args) == 0

@@ -15,9 +15,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_arch(parser)
     what = "also what the tests need"
     add("--tests", action="store_true", help=what)
+    add("--lessons", action="store_true", help="also SystemTap's lessons")
 
 
 def main(args: argparse.Namespace) -> int:
     """Build what is not built yet; print the folder."""
-    print(artefacts.build(args.kernel, artefacts.FOR_TESTS if args.tests else ()))
+    tests = artefacts.FOR_TESTS if args.tests else ()
+    lessons = artefacts.LESSONS if args.lessons else ()
+    print(artefacts.build(args.kernel, (*tests, *lessons)))
     return 0

@@ -18,16 +18,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_machine(parser)
     built = "compile what `writestall lab` needs, unless it did, for /mnt/build"
     parser.add_argument("--built", action="store_true", help=built)
-    tests = "the same, and what the tests need: SystemTap's lessons, compiled"
-    parser.add_argument("--tests", action="store_true", help=tests)
+    lessons = "the same, and SystemTap's lessons"
+    parser.add_argument("--lessons", action="store_true", help=lessons)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the machine; return the command's status, or the machine's own."""
-    if args.built or args.tests:
+    if args.built or args.lessons:
         kernel = recipe.load(args.kernel).kernel
         settings = Settings(kernel, args.accel, PROJECT / "out", verbose=False)
         _, built = prepare(Progress(PREPARING), settings)
-        folder = artefacts.build(kernel, artefacts.FOR_TESTS) if args.tests else built
+        folder = artefacts.build(kernel, artefacts.LESSONS) if args.lessons else built
         args.share = [*args.share, cli.share(f"{folder}:/mnt/build:ro")]
     return cli.run_machine(args, args.tail)
