@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from writestall.log.stuck import Link, Stuck
+from writestall.log.stuck import Choice, Link, Stuck
 
 
 @dataclass(frozen=True)
 class LogAnswer:
-    """All stuck tasks of a log and the links between them, at most one for each.
+    """All stuck tasks of a log and the links between them, at most one for each; for
+    some that have none, the two of which one fits.
 
     `not_stuck` counts the tasks left out for their state, `no_sleeps` the traces that
     are no sleeps, by what they are called.
@@ -22,6 +23,7 @@ class LogAnswer:
     links: dict[int, Link]
     not_stuck: int = 0
     no_sleeps: Mapping[str, int] = field(default_factory=dict)
+    choices: Mapping[int, Choice] = field(default_factory=dict)
 
     @cached_property
     def several_hosts(self) -> bool:
@@ -59,6 +61,20 @@ class LogAnswer:
         index = {id(task): at for at, task in enumerate(self.tasks)}
         return {at: index[id(link.holder)] for at, link in self.links.items()}
 
+    @cached_property
+    def knot(self) -> list[int]:
+        """The tasks that wait for each other whichever of its choices each waits for;
+        empty without such."""
+        index = {id(task): at for at, task in enumerate(self.tasks)}
+        ends = {at: {holder} for at, holder in self.after.items()}
+        for at, choice in self.choices.items():
+            ends[at] = {index[id(holder)] for holder in choice.holders}
+        while out := [at for at in ends if not ends[at] <= ends.keys()]:
+            for at in out:
+                del ends[at]
+        held = set[int]().union(*ends.values())
+        return sorted(at for at in ends if at in held) if held & {*self.choices} else []
+
     def cycles(self, at: int) -> bool:
         """True when a task's chain comes back on itself."""
         path = self.path(at)
@@ -78,3 +94,11 @@ class LogAnswer:
         """The tasks of the circle that a task's chain ends in; empty without one."""
         path = self.path(at)
         return path[path.index(path[-1]) : -1] if len(set(path)) < len(path) else []
+
+    def ring(self, at: int) -> list[int]:
+        """The tasks that wait for each other, if a task's chain ends among them."""
+        return self.circle(at) or (self.knot if at in self.knot else [])
+
+    def is_deadlock(self, ring: list[int]) -> bool:
+        """True where the kernel says that each of them waits for the next."""
+        return all(at in self.links and self.links[at].is_sure for at in ring)

@@ -120,7 +120,7 @@ def sentence(answer: LogAnswer, where: str) -> str:
     start = f"{many(_stuck(answer), 'stuck task')} in {where}"
     if answer.several_moments:
         start += f", in {answer.moments} moments"
-    if not answer.links:
+    if not (answer.links or answer.knot):
         return f"{start}: {_without_links(answer)}"
     behind, kinds, others = _ends(answer)
     parts = [_end(answer, ends, behind) for ends in kinds[:_SHOWN]]
@@ -135,7 +135,7 @@ def sentence(answer: LogAnswer, where: str) -> str:
 
 def root(answer: LogAnswer) -> int:
     """The index of the first root that the sentence names."""
-    if not answer.links:
+    if not (answer.links or answer.knot):
         return answer.tasks.index(next(iter(_kinds(answer).values()))[0])
     return _ends(answer)[1][0][0]
 
@@ -152,14 +152,14 @@ def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], _Ends, _Ends]:
         if not task.owner:
             followers.append(at)
     # A task without a known holder is its own root.
-    lone = {end for end in behind if behind[end] == [end] and not answer.circle(end)}
+    lone = {end for end in behind if behind[end] == [end] and not answer.ring(end)}
     kinds: dict[object, list[int]] = {}
     apart: dict[object, list[int]] = {}
     words = _Words()
     lonely = Counter(words.of(answer.tasks[end]) for end in lone)
     for end in sorted(behind, key=lambda end: (end in lone, -len(behind[end]))):
         task = answer.tasks[end]
-        own = task.owner or answer.circle(end)
+        own = task.owner or answer.ring(end)
         kind = end if own else (task.task.host, words.of(task))
         like = kinds.get(kind)
         # The device that several lie on is not in their names.
@@ -202,20 +202,29 @@ def _stuck(answer: LogAnswer) -> int:
 
 def _root(answer: LogAnswer, at: int) -> int:
     """The end of a task's chain; of a circle, its first task."""
-    circle = answer.circle(at)
-    return min(circle) if circle else answer.path(at)[-1]
+    end = answer.path(at)[-1]
+    circle = answer.ring(end)
+    return min(circle) if circle else end
+
+
+def _may_end(answer: LogAnswer, at: int) -> str:
+    """The two of which one may end a task's wait."""
+    if choice := answer.choices.get(at):
+        return f" ({' or '.join(map(answer.name, choice.holders))} may end that)"
+    return ""
 
 
 def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> str:
     """What a kind of roots is, and how many tasks come down to it."""
     roots = [answer.tasks[end] for end in ends]
     followers = [at for end in ends for at in behind[end]]
-    circle = answer.circle(ends[0])
+    circle = answer.ring(ends[0])
     count = len(followers)
+    what = does(roots[0]) + _may_end(answer, ends[0])
     if not circle and sorted(ends) == sorted(followers):
-        return _alike(answer, roots, does(roots[0]))
+        return _alike(answer, roots, what)
     if not circle:
-        who = _alike(answer, roots, f"which {does(roots[0])}")
+        who = _alike(answer, roots, f"which {what}")
         steps = {step for at in followers for step in answer.path(at)}
         may = any(
             answer.links[step].confidence == POSSIBLE or answer.links[step].hint
@@ -230,10 +239,9 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
     if len(circle) == 1:
         itself = f"{names} waits for a lock that it holds itself"
         if not answer.links[circle[0]].is_sure:
-            what = does(answer.tasks[circle[0]])
             itself = f"{names} {what}, and may be itself who has to end that"
         return f"{itself}; {count - 1} wait for it" if count > 1 else itself
-    if all(answer.links[at].is_sure for at in circle):
+    if answer.is_deadlock(circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"
     does_what = "; ".join(
         f"{answer.name(answer.tasks[at])} {does(answer.tasks[at])}"
@@ -246,7 +254,10 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
 def _without_links(answer: LogAnswer) -> str:
     """Nothing joins the tasks: each is its own root, the device's first."""
     tasks, alike = answer.tasks, _kinds(answer)
-    said = [_alike(answer, same, what) for what, same in alike.items()][:_SHOWN]
+    said = [
+        _alike(answer, same, what + _may_end(answer, tasks.index(same[0])))
+        for what, same in alike.items()
+    ][:_SHOWN]
     if len(tasks) == 1:
         return f"{said[0]}."
     rest = sum(map(len, list(alike.values())[_SHOWN:]))

@@ -27,7 +27,7 @@ from writestall.log.holders.form import Holder
 from writestall.log.not_stuck import is_not_stuck
 from writestall.log.reading import LoggedTask
 from writestall.log.said import reported
-from writestall.log.stuck import LIKELY, POSSIBLE, REPORTED, Link, Stuck
+from writestall.log.stuck import LIKELY, POSSIBLE, REPORTED, Choice, Link, Stuck
 from writestall.log.times import duration
 from writestall_base import wait_classes as c
 
@@ -66,10 +66,16 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     rows = list(stuck.values())
     links = reported(rows, listed)
     around = _by_shot(rows)
+    choices = {}
     for at, row in enumerate(rows):
-        if at not in links and (link := _link(row, around)):
-            links[at] = link
-    answer = LogAnswer(tuple(rows), links, not_stuck, no_sleeps)
+        if at in links:
+            continue
+        found = _link(row, around)
+        if isinstance(found, Link):
+            links[at] = found
+        elif found:
+            choices[at] = found
+    answer = LogAnswer(tuple(rows), links, not_stuck, no_sleeps, choices)
     _drop_mixed_chains(answer)
     _drop_circles_of_one_rule(answer)
     return answer
@@ -126,11 +132,13 @@ def _by_shot(rows: Iterable[Stuck]) -> _Shots:
     return shots
 
 
-def _link(waiter: Stuck, shots: _Shots) -> Link | None:
-    """Who a task waits for, where somebody who was stuck at the same time fits.
+def _link(waiter: Stuck, shots: _Shots) -> Link | Choice | None:
+    """Who a task waits for, where somebody who was stuck at the same time fits, or the
+    two that fit alike.
 
     The last shot in which anybody does is taken.
     """
+    choice = None
     verdicts = (waiter.verdict, waiter.in_shrinker)
     asked = dict.fromkeys(rule for v in verdicts if v for rule in HOLDERS[v.cls])
     rules = [rule for rule in asked if rule.asks(waiter)]
@@ -146,6 +154,8 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
             if chosen and rule.lock:
                 chosen = _unless_another(waiter, chosen, rule, rules, around)
             if chosen is None:
+                if len(found) == _TWO:
+                    choice = choice or Choice(waiter, tuple(found), rule.why)
                 rules = rules[: rules.index(rule)]
                 break
             if _has_moved_on(waiter, chosen[0], shots):
@@ -154,7 +164,7 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
             made = rule.made(waiter, chosen[0])
             link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
-    return None
+    return choice
 
 
 def _has_moved_on(waiter: Stuck, holder: Stuck, shots: _Shots) -> bool:
@@ -194,6 +204,7 @@ def _marked(link: Link, gap: float) -> Link:
     return replace(link, confidence=POSSIBLE, why=why, hint=True)
 
 
+_TWO = 2  # candidates that are named; more say nothing
 _ORDER = (POSSIBLE, LIKELY, REPORTED)
 
 

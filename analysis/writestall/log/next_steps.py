@@ -753,10 +753,10 @@ def _inside(stuck: Stuck) -> Step | None:
 
 def of_root(answer: LogAnswer, end: int) -> Step:
     """The step for a root; `end` is its index."""
-    circle = answer.circle(end)
+    circle = answer.ring(end)
     if not circle:
         return of_task(answer.tasks[end])
-    return _DEADLOCK if all(answer.links[at].is_sure for at in circle) else _CIRCLE
+    return _DEADLOCK if answer.is_deadlock(circle) else _CIRCLE
 
 
 def said(answer: LogAnswer, end: int) -> str:

@@ -315,7 +315,10 @@ class Reader:
         if found is None:
             return body
         pid, rest = found
-        if self._task is None or self._task.pid != pid:
+        task = self._task
+        # A file's name alone begins its stack anew.
+        again = task and task.guesses and "+0x" not in rest
+        if task is None or task.pid != pid or again:
             self._close()
             self._open(number, heads.Head("", pid, hung=True))
         return rest

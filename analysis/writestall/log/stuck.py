@@ -250,3 +250,12 @@ class Link:
     def is_sure(self) -> bool:
         """True where the kernel says who holds the lock, not who held it last."""
         return self.confidence == REPORTED and not self.hint
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`waiter` waits for one of `holders`, and nobody knows for which."""
+
+    waiter: Stuck
+    holders: tuple[Stuck, ...]
+    why: str

@@ -85,6 +85,9 @@ def _path(answer: LogAnswer, path: list[int], members: int) -> Iterator[str]:
             else _described(answer, task)
         )
         yield f"{'   ' * depth}+- {link.confidence}: {who}  ({link.why})"
+    if choice := answer.choices.get(path[-1]):
+        one = " or ".join(map(answer.name, choice.holders))
+        yield f"{'   ' * (len(path) - 1)}+- either: {one}  ({choice.why})"
 
 
 def _described(answer: LogAnswer, stuck: Stuck) -> str:
@@ -124,11 +127,12 @@ def _when(answer: LogAnswer, stuck: Stuck) -> str:
 
 
 def log_json(answer: LogAnswer) -> dict[str, Any]:
-    """The same as a table of tasks; `waits_for` is an index into it."""
+    """The same as a table of tasks; `waits_for` is an index into it, `either` has two
+    of which one fits."""
     index = {id(task): at for at, task in enumerate(answer.tasks)}
     rows = []
     for at, stuck in enumerate(answer.tasks):
-        link = answer.links.get(at)
+        link, choice = answer.links.get(at), answer.choices.get(at)
         rows.append(
             {
                 "line": stuck.task.line,
@@ -146,6 +150,7 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "state": stuck.task.state,
                 "owner": stuck.owner,
                 "waits_for": index[id(link.holder)] if link else None,
+                "either": [index[id(one)] for one in choice.holders] if choice else [],
                 "confidence": link.confidence if link else None,
                 "why": link.why if link else None,
             }

@@ -22,8 +22,8 @@ _FILE_OPERATIONS = names(
     "vfs_link vfs_symlink vfs_unlink do_unlinkat filename_unlinkat do_rmdir vfs_rmdir "
     "vfs_rename nfsd_create* nfsd_unlink nfsd_rename nfsd_link nfsd_setattr "
     "nfsd_lookup* nfsd_proc_create nfsd*_create_file lock_two_nondirectories "
-    "btrfs_inode_lock btrfs_buffered_write btrfs_direct_write nfs_start_io_* "
-    "netfs_start_io_* ceph_start_io_*"
+    "generic_file_splice_write btrfs_inode_lock btrfs_buffered_write "
+    "btrfs_direct_write nfs_start_io_* netfs_start_io_* ceph_start_io_*"
 )
 
 # mm/mmap.c, mm/memory.c, mm/gup.c, arch/*/mm/fault.c, fs/proc/base.c, kernel/exit.c.
@@ -159,7 +159,8 @@ RULES: tuple[Rule, ...] = (
         names(
             "freeze_super* thaw_super* iterate_supers* __iterate_supers super_lock* "
             "__super_lock* grab_super* get_super* user_get_super lock_super "
-            "deactivate_super sync_supers dqget wait_on_dquot dqput"
+            "deactivate_super sync_supers do_remount do_reconfigure_mnt dqget "
+            "wait_on_dquot dqput"
         ),
         "fs/super.c: s_umount; fs/quota/dquot.c: a quota's own lock",
         wait=(LOCK, EVENT),

@@ -44,17 +44,17 @@ OVERRIDES: tuple[Rule, ...] = (
         "mm/vmscan.c: the same where balance_pgdat() is inlined or a log was cut off "
         "before it. Not shrink_slab(), which echo 2 >drop_caches calls too",
     ),
+)
+
+# Who reads a page, and then waits until it is unlocked.
+_READS_ONE = ("do_read_cache_*", "read_cache_*", "wait_on_page_read", "gfs2_find_jhead")
+RULES: tuple[Rule, ...] = (
     Rule(
         c.DIRTY_THROTTLE,
         ("balance_dirty_pages", "balance_dirty_pages_ratelimited*"),
         "mm/page-writeback.c balance_dirty_pages(): pauses a task that dirties pages; "
         "before 3.2 (commit 143dfe8611a6) it writes back itself meanwhile",
     ),
-)
-
-# Who reads a page, and then waits until it is unlocked.
-_READS_ONE = ("do_read_cache_*", "read_cache_*", "wait_on_page_read", "gfs2_find_jhead")
-RULES: tuple[Rule, ...] = (
     Rule(
         c.MEMORY,
         ("mempool_alloc*",),

@@ -50,8 +50,20 @@ _CONFIGURES = perhaps(
     not_called=names("md_ioctl md_attr_store mddev_lock"),
     stacked=True,
 )
+_SYNCS = perhaps(
+    "it resyncs, checks or reshapes the array, and is to stop",
+    "drivers/md/md.c stop_sync_thread(), idle_sync_thread(): until MD_RECOVERY_RUNNING "
+    "is clear, after md_do_sync() has returned",
+    names("md_do_sync"),
+    lock="the sync of an array (MD_RECOVERY_RUNNING)",
+    caller=names(
+        "action_store idle_sync_thread frozen_sync_thread stop_sync_thread "
+        "md_idle_sync_thread md_frozen_sync_thread md_reap_sync_thread"
+    ),
+    stacked=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.RAID_OR_DM: (_SUSPENDED, _FLUSHES, _SENDER, _CONFIGURES),
+    c.RAID_OR_DM: (_SUSPENDED, _FLUSHES, _SENDER, _CONFIGURES, _SYNCS),
     c.OTHER: (_SENDER, _CONFIGURES),
     c.FS_LOCK: (_SENDER,),
 }

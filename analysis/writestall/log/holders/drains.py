@@ -209,6 +209,14 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "io_sq_thread_stop(): until io_sq_thread() has completed exited",
     ),
     (
+        "afs_get_io_locks afs_lock_for_io*",
+        "afs_wait_for_operation",
+        "the I/O lock of a file of AFS (AFS_VNODE_IO_LOCK)",
+        "it does an operation on the file",
+        "fs/afs/fs_operation.c afs_begin_vnode_operation() takes it until "
+        "afs_end_vnode_operation()",
+    ),
+    (
         "squashfs_cache_get",
         "squashfs_read_data",
         "an entry of a cache of squashfs",
@@ -273,8 +281,19 @@ _LOOP_REQUESTS = perhaps(
     of=names("loop_* __loop_*"),
     stacked=True,
 )
+_MARKS = perhaps(
+    "it tells a program that watches files, and no group of marks ends meanwhile",
+    "fs/notify/fsnotify.c fsnotify(): inside fsnotify_mark_srcu, for which "
+    "fsnotify_destroy_group() and fsnotify_mark_destroy_workfn() wait "
+    "(fs/notify/mark.c)",
+    names("fanotify_handle_event"),
+    lock="a grace period of fsnotify_mark_srcu",
+    of=names("fsnotify_destroy_group fsnotify_*mark_destroy* fsnotify_wait_marks_*"),
+    any_right=True,
+    stacked=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.OTHER: (*_OTHER, _DIO, _ASYNC_ALL, _ASYNC, _DUMPS),
+    c.OTHER: (*_OTHER, _DIO, _ASYNC_ALL, _ASYNC, _DUMPS, _MARKS),
     c.FS_LOCK: _OTHER,
     c.FS_TRANSACTION: _OTHER,
     c.DEVICE_IO: (*_OTHER, _DIO),

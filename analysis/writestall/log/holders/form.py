@@ -51,7 +51,7 @@ def functions(pattern: re.Pattern[str]) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who can end a wait: a task that shows one of `shows`, one of `also` and none of
-    `not_shows`, and is in no wait of the classes `not_in`.
+    `not_shows`, and is in no wait of the classes `not_in`, in one of `only_in`.
 
     `lock`: what is waited for, for the published table (docs/locks.md). `of`, `not_of`:
     functions that the waiter must, must not show. `caller`,
@@ -68,7 +68,8 @@ class Holder:
     and all are workers of one kind with the same stack, the first is given.
     `one_waits`: one task at a time waits so for one object; several have several.
     `needs_all`: there are many such objects, so a task of another program is the holder
-    only where the log shows all that hang. `itself`: a waiter that shows what the
+    only where the log shows all that hang. `same_fs_of`: a waiter that shows one of
+    these must show the holder's file system. `itself`: a waiter that shows what the
     holder does has it itself.
     """
 
@@ -84,6 +85,7 @@ class Holder:
     not_caller: re.Pattern[str] | None = None
     roles: tuple[str, ...] = ()
     not_in: tuple[str, ...] = ()
+    only_in: tuple[str, ...] = ()
     confidence: str = LIKELY
     any_right: bool = False
     stacked: bool = False
@@ -100,6 +102,7 @@ class Holder:
     itself: bool = False
     not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
+    same_fs_of: re.Pattern[str] | None = None
 
     def asks(self, waiter: Stuck) -> bool:
         """True when this rule is about such a waiter."""
@@ -115,6 +118,8 @@ class Holder:
 
     def _is_holder(self, task: Stuck) -> bool:
         if task.owner or task.verdict.cls in self.not_in or not task.shows(self.shows):
+            return False
+        if self.only_in and task.verdict.cls not in self.only_in:
             return False
         if self.also is not None and not task.shows(self.also):
             return False
@@ -136,6 +141,8 @@ class Holder:
             arrays = [{d for d in t.disks if d[0] == "md"} for t in (waiter, task)]
             return not differ(frozenset(arrays[0]), frozenset(arrays[1]))
         theirs, its = waiter.file_systems, task.file_systems
+        if self.same_fs_of and waiter.shows(self.same_fs_of) and not theirs & its:
+            return False
         if theirs and its and not theirs & its and not _is_above(theirs, its):
             return False
         return not differ(waiter.disks_below, task.disks_below)

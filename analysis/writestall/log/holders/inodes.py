@@ -179,6 +179,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             GUESS,
             lock="the lock of a file (i_rwsem)",
+            why="it frees the blocks behind the file's end, holding its lock",
+            source="fs/xfs/xfs_icache.c xfs_inode_free_eofblocks(): XFS_IOLOCK_EXCL, "
+            "i_rwsem since 4.10, until xfs_free_eofblocks() has returned",
+            shows=names("xfs_free_eofblocks xfs_reflink_cancel_cow_range"),
+            also=names("xfs_blockgc_worker xfs_icwalk_ag xfs_inode_walk*"),
+            of=names("xfs_file_*"),
+        ),
+        replace(
+            GUESS,
+            lock="the lock of a file (i_rwsem)",
             needs_all=True,
             why="it is inside an operation on a file",
             source="include/linux/fs.h inode_lock(): fs/ext4/file.c "

@@ -124,10 +124,23 @@ _LOG = (
     ),
 )
 
+_LOCKED = Holder(
+    "it commits the locked transaction",
+    "fs/jbd2/transaction.c start_this_handle(), wait_transaction_locked(): while "
+    "t_state is T_LOCKED, and so t_updates is awaited",
+    COMMIT,
+    lock="the running jbd2 transaction, locked",
+    roles=_TASKS,
+    not_of=_LOCK_UPDATES,
+    only_in=(c.JOURNAL_TRANSACTION,),
+    any_right=True,
+)
 _SENDS_BUFFERS = names(
     "__block_write_full_folio __block_write_full_page block_write_full_folio "
     "block_write_full_page"
 )
+# fs/jbd2/commit.c writes a copy of a buffer; its lock is that of other I/O.
+_LOCKS_BUFFER = names("__lock_buffer")
 _FAST_COMMIT = names("ext4_fc_commit ext4_fc_submit_inode_data_all")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -139,6 +152,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             COMMIT,
             lock="BH_Shadow of a jbd2 buffer",
             roles=_TASKS,
+            not_of=_LOCKS_BUFFER,
             not_in=(c.JOURNAL_TRANSACTION,),
             any_right=True,
         ),
@@ -148,8 +162,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it submits one; fs/jbd2/transaction.c do_get_write_access() locks one",
             _SENDS_BUFFERS,
             lock="BH_Lock of a buffer",
-            of=names("__lock_buffer"),
-            not_shows=names("__lock_buffer"),
+            of=_LOCKS_BUFFER,
+            not_shows=_LOCKS_BUFFER,
         ),
     ),
     c.JOURNAL_COMMIT_WAIT: (
@@ -191,15 +205,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="JBD2_FAST_COMMIT_ONGOING of a journal",
             caller=names("jbd2_journal_commit_transaction"),
         ),
-        Holder(
-            "it commits the locked transaction",
-            "fs/jbd2/transaction.c start_this_handle(), wait_transaction_locked()",
-            COMMIT,
-            lock="the running jbd2 transaction, locked",
-            roles=_TASKS,
-            not_of=_LOCK_UPDATES,
-            any_right=True,
-        ),
+        _LOCKED,
+        replace(_LOCKED, only_in=()),
         *(replace(handle, roles=(c.JOURNAL,)) for handle in _HANDLES),
         *(replace(handle, of=_LOCK_UPDATES) for handle in _HANDLES),
         perhaps(

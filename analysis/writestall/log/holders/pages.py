@@ -24,6 +24,12 @@ _READS = names(
     "do_read_cache_folio do_read_cache_page read_cache_page* "
     "*get_node_page* *get_node_folio* *get_meta_page* *get_meta_folio*"
 )
+# mm/memory.c do_swap_page(), often inlined: a page of swap, not of a file.
+_SWAPS_IN = names("do_swap_page handle_mm_fault __handle_mm_fault handle_pte_fault")
+# mm/filemap.c filemap_fault(): most pages of mappings are read, of any file system.
+_FAULTS = names("filemap_fault")
+# mm/page_io.c: nor does it write one of a file.
+_SWAPS_OUT = "swap_writepage* __swap_writepage* swap_writeout"
 # From lock to unlock of one page that is written.
 _WRITES_PAGE = names(
     "writeback_iter mpage_map_and_submit_extent mpage_map_and_submit_buffers "
@@ -43,7 +49,7 @@ _PERHAPS_WRITES_PAGE = names(
 # mm/page-writeback.c, block/fops.c: pages of the block device, not of a file.
 _OF_DEVICE = "writepage_cb blkdev_writepage blkdev_writepages"
 # fs/ext4/page-io.c ext4_io_submit() below these follows the unlock of the last page.
-_AFTER_UNLOCK = names(f"ext4_io_submit {_OF_DEVICE}")
+_NOT_OF_FILE = names(f"ext4_io_submit {_OF_DEVICE} {_SWAPS_OUT}")
 _LOCKS_PAGES = names(
     "prepare_pages btrfs_dirty_pages btrfs_set_extent_delalloc *_write_begin "
     "truncate_inode_pages_range truncate_inode_partial_* "
@@ -54,8 +60,13 @@ _READS_AHEAD = names(
     "read_pages page_cache_ra_unbounded page_cache_ra_order filemap_create_folio "
     "__do_page_cache_readahead"
 )
+# mm/page-writeback.c: looks for dirty pages; one that is read in is none.
+_WRITES_DIRTY = names(
+    "writeback_iter write_cache_pages *_write_cache_pages mpage_prepare_extent_to_map"
+)
 _WRITES_PAGES = names(
-    "extent_write_cache_pages f2fs_write_cache_pages iomap_writepages xfs_vm_writepages"
+    "extent_write_cache_pages f2fs_write_cache_pages iomap_writepages "
+    "xfs_vm_writepages fuse_writepages"
 )
 _LOCKS_PAGE = names(
     "__folio_lock* folio_lock __lock_page* lock_page lock_delalloc_* "
@@ -92,6 +103,11 @@ _ONE_INODE = names(
     "inode_wait_for_writeback __inode_wait_for_writeback inode_sleep_on_writeback"
 )
 _ZFS_THROTTLE = names("dmu_tx_wait dmu_tx_delay")
+# Before 3.2 balance_dirty_pages() writes pages itself (143dfe8611a6).
+_NOT_THROTTLED = names(
+    "dmu_tx_wait dmu_tx_delay writeback_inodes* writeback_sb_inodes "
+    "generic_sync_sb_inodes writeback_single_inode"
+)
 _KSWAPD = names("kswapd balance_pgdat")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -103,9 +119,11 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "lock; a task that waits for a page's lock sends nothing",
             _WRITES_PAGE,
             lock="PG_locked of a page",
-            not_shows=names(_OF_DEVICE),
+            not_shows=names(f"{_OF_DEVICE} {_SWAPS_OUT}"),
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
+            not_caller=_SWAPS_IN,
+            same_fs_of=_FAULTS,
         ),
         perhaps(
             "it writes a page of the block device and holds its lock",
@@ -122,9 +140,11 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "page locked, those before it with one",
             _PERHAPS_WRITES_PAGE,
             lock="PG_locked of a page",
-            not_shows=_AFTER_UNLOCK,
+            not_shows=_NOT_OF_FILE,
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
+            not_caller=_SWAPS_IN,
+            same_fs_of=_FAULTS,
         ),
         perhaps(
             "it may hold a page's lock",
@@ -148,6 +168,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _READS_AHEAD,
             lock="PG_locked of a page",
             not_in=(c.PAGE_LOCK,),
+            not_caller=_WRITES_DIRTY,
             past=True,
         ),
         perhaps(
@@ -218,8 +239,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         perhaps(
             "it writes pages, has not sent all yet, and waits for the lock of another",
             "fs/btrfs/extent_io.c extent_write_cache_pages() (up to 5.5), "
-            "fs/iomap/buffered-io.c iomap_writepages(): pages are collected for one "
-            "bio, under writeback, while the next one's lock is waited for",
+            "fs/iomap/buffered-io.c iomap_writepages(), fs/fuse/file.c "
+            "fuse_writepages(): pages are collected for one bio or request, under "
+            "writeback, while the next one's lock is waited for",
             _WRITES_PAGES,
             lock="PG_writeback of a page that is not sent yet",
             also=_LOCKS_PAGE,
@@ -234,7 +256,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_writeback of a page",
             also=_WRITES_ANY_FILE,
             not_of=names("xfs_flush_inodes"),
-            not_shows=names(_OF_DEVICE),
+            not_shows=names(f"{_OF_DEVICE} {_SWAPS_OUT}"),
         ),
     ),
     c.DIRTY_THROTTLE: (
@@ -243,7 +265,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "mm/page-writeback.c balance_dirty_pages() waits for the flusher",
             FLUSHER,
             lock="the limit of dirty pages",
-            not_of=_ZFS_THROTTLE,
+            not_of=_NOT_THROTTLED,
             any_right=True,
         ),
         Holder(
@@ -263,6 +285,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="pfmemalloc_wait of a node",
             of=names("throttle_direct_reclaim"),
             stacked=True,
+        ),
+        perhaps(
+            "the work that ends a page's writeback may be its own",
+            "mm/vmscan.c shrink_folio_list() waits for a page's writeback; "
+            "fs/xfs/xfs_aops.c xfs_end_io(), fs/ext4/page-io.c ext4_end_io_rsv_work(): "
+            "one work ends many pages, those of a memory cgroup among them",
+            _END_IO,
+            lock="PG_writeback of a page that is reclaimed",
+            of=_END_IO,
+            caller=names("shrink_page_list shrink_folio_list"),
+            itself=True,
         ),
         perhaps(
             "it writes what dm-crypt has encrypted, whose pages the pool then gets",

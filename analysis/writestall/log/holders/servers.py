@@ -9,6 +9,8 @@ from writestall_base import wait_classes as c
 _COPY_WAITS = names(
     "ovl_inode_lock* ovl_copy_up_start ovl_nlink_start ovl_already_copied_up"
 )
+# request_wait_answer() is inlined in some builds.
+_FUSE_WAITS = names("request_wait_answer __fuse_request_send fuse_request_send")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.DEVICE_IO: (
@@ -31,13 +33,22 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("nfs_readdir"),
         ),
         perhaps(
+            "it is a FUSE server, and reads a request",
+            "fs/fuse/dev.c fuse_dev_do_read(): the server's thread copies a request "
+            "out, for which it may need memory",
+            names("fuse_dev_do_read"),
+            lock="the answer of a FUSE server",
+            of=_FUSE_WAITS,
+            past=True,
+        ),
+        perhaps(
             "it is a FUSE server, inside a request",
             "fs/fuse/dev.c request_wait_answer(): until the server has written the "
             "answer to /dev/fuse",
             names("fuse_dev_write fuse_dev_do_write fuse_dev_splice_write"),
             lock="the answer of a FUSE server",
-            of=names("request_wait_answer"),
-            not_shows=names("request_wait_answer"),
+            of=_FUSE_WAITS,
+            not_shows=_FUSE_WAITS,
         ),
     ),
     c.OTHER: (

@@ -66,6 +66,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="the IOLOCK of an XFS inode",
+            why="it reads or writes the file with its IOLOCK held",
+            source="fs/xfs/xfs_file.c (fs/xfs/linux-2.6/ before 3.1) xfs_file_aio_write"
+            "(), xfs_file_splice_write(): XFS_IOLOCK for the whole call; its own lock "
+            "until 4.9, i_rwsem since",
+            shows=names("xfs_file_splice_write xfs_file_splice_read xfs_file_*aio_*"),
+            not_shows=names("xfs_ilock* xfs_rw_ilock*"),
+            of=names("xfs_setattr* xfs_vn_setattr* xfs_rw_ilock* xfs_file_*"),
+            caller=_ILOCK,
+        ),
+        replace(
+            GUESS,
             lock="the ILOCK of an XFS inode",
             why="it reads the map of a file's blocks in",
             source="fs/xfs/xfs_inode.c xfs_ilock_data_map_shared(): the ILOCK is "
@@ -140,9 +152,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="a buffer of inodes of XFS",
             why="it frees or unlinks inodes of the cluster",
             source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(): with the "
-            "cluster's buffer locked",
+            "cluster's buffer locked, which comes after the AGI",
             shows=names("xfs_ifree* xfs_iunlink*"),
-            not_shows=_INODE_BUFFER,
+            not_shows=names("xfs_imap_to_bp xfs_read_agi xfs_ialloc_read_agi"),
             of=_INODE_BUFFER,
         ),
         replace(
