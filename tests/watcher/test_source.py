@@ -9,6 +9,7 @@ import queue
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,3 +101,20 @@ def test_how_to_stop_the_launcher_alone_is_left_out(run: Run) -> None:
         "trace: core runs x on 5.15 (not seen before 6.0: y)",
         "traces x on 5.15, armed by 0.1 s of CPU",
     ]
+
+
+def test_its_last_words_are_awaited(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The thread that reads them may be late."""
+    launcher = tmp_path / "launcher"
+    launcher.write_text("#!/bin/sh\necho one >&2\necho two >&2\nexit 3\n")
+    launcher.chmod(0o755)
+    monkeypatch.setattr(source, "LAUNCHER", launcher)
+
+    def late(text: str) -> None:
+        time.sleep(0.3 * (text == "one"))
+
+    one = source.Source(ENGINES[0], OPTIONS, lambda _: None, late)
+    list(one.stop())
+    assert one.close() == "exit 3; it said: two"

@@ -23,6 +23,7 @@ from writestall_base import process
 # What the launcher may print while this program explains; a pipe's default is 64 KiB.
 PIPE_BYTES = 1 << 20
 ENDED_WITHIN_S = 60.0
+SAID_WITHIN_S = 2.0
 KEPT_MESSAGES = 20
 # How to stop the launcher, or its engine, alone: launcher/printing.py, bpf/core/main.c.
 ITS_STOP = re.compile(r"; stop with Ctrl-C or: kill \d+")
@@ -58,7 +59,8 @@ class Source:
             fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._lines = Lines(self._process.stdout)
         self._said, self._messages = said, deque[str](maxlen=KEPT_MESSAGES)
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     @property
     def pid(self) -> int:
@@ -85,6 +87,8 @@ class Source:
     def close(self) -> str:
         """Kill what is left of it; return how it ended."""
         process.end(self._process, process.KILL_S)
+        # A process that it left behind may keep its messages open.
+        self._listener.join(SAID_WITHIN_S)
         how = process.ending(self._process.returncode)
         last = f"; it said: {self._messages[-1]}" if self._messages else ""
         return f"{how}{last}" if self._process.returncode else ""
