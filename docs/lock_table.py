@@ -55,13 +55,13 @@ named. *sure*: where one task alone fits, it is `likely`; else `possible`.
 
 *a lock of sections.txt*:
 [sections.txt](../analysis/writestall/log/holders/sections.txt) lists, for the functions
-of Linux 4.15, 5.4, 5.10, 5.15, 6.1, 6.5, 6.12 and 7.2 that take a lock, flush a work
-or wait for a queue, what they call with the lock held, and who runs the work or wakes
-the queue (of hfs, squashfs, erofs, jffs2, ksmbd, libfc, the large SCSI drivers, dasd
-and kernel/rcu those of 6.12 alone; of RDMA, PCI, ACPI, Thunderbolt, Xen, UBI, virtio,
-vhost, net/core, net/ceph, 9P, interrupts, perf, BPF, keys, Type-C, HID, input and tty
-those of 4.19, 5.4 and 7.0). It is made of the sources by
-`docs/find-lock-sections.py`, which says how to read it.
+of Linux 2.6.32 (RHEL 6), 3.10, 4.4, 4.15, 5.4, 5.10, 5.15, 6.1, 6.5, 6.12 and 7.2 that
+take a lock, flush a work or wait for a queue, what they call with the lock held, and
+who runs the work or wakes the queue (of hfs, squashfs, erofs, jffs2, ksmbd, libfc, the
+large SCSI drivers, dasd and kernel/rcu those of 6.12 alone; of RDMA, PCI, ACPI,
+Thunderbolt, Xen, UBI, virtio, vhost, net/core, net/ceph, 9P, interrupts, perf, BPF,
+keys, Type-C, HID, input and tty those of 4.19, 5.4 and 7.0). It is made of the sources
+by `docs/find-lock-sections.py`, which says how to read it.
 
 | lock or event | who waits, where | who holds it or ends the wait | sure | source |
 | --- | --- | --- | --- | --- |

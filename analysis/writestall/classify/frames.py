@@ -18,6 +18,8 @@ from functools import lru_cache
 
 _SUFFIX = re.compile(r"(\.(isra|clone|constprop|part|cold|llvm|lto_priv)\b[.\d]*)+$")
 _DTRACE = re.compile(r"__dta_(\w+)_\d+")
+# include/linux/syscalls.h, up to 4.16: the name under which it is linked.
+_SYSTEM_CALL = re.compile(r"^(compat_)?SyS_")
 # `name`, then `+0xoff` and perhaps `/0xsize`, then ` [module]`. Modules may carry a
 # build id behind the name (kernel/module/kallsyms.c, commit 9294523e3768, 5.14).
 _FRAME = re.compile(
@@ -47,7 +49,8 @@ def parse_frame(text: str) -> Frame | None:
 @lru_cache(maxsize=65536)
 def frame(symbol: str, module: str | None) -> Frame:
     """Make a frame from a symbol as printed, with compiler suffixes."""
-    return Frame(_DTRACE.sub(r"\1", _SUFFIX.sub("", symbol)), module)
+    name = _DTRACE.sub(r"\1", _SUFFIX.sub("", symbol))
+    return Frame(_SYSTEM_CALL.sub(r"\1sys_", name), module)
 
 
 def parse_stack(stack: tuple[str, ...]) -> tuple[Frame, ...]:

@@ -22,6 +22,7 @@ _BEGIN = (
 # What any frame has, in any form, but for what backtrace_symbols(3) prints.
 _FRAME = (
     rb"\+[0O][xX](?![0-9a-f]{1,8}(?:\) ?\[0x|\] ))|&#43;0x|\.c:\d{1,6}$"
+    rb"|\b__schedule at [0-9a-f]{8}"
     rb"|\((?:\./)?(?:kernel|fs|mm|block|drivers|include|lib|net|arch|io_uring)/"
 )
 _BEGINS = re.compile(_BEGIN)

@@ -29,6 +29,8 @@ _IDLE = re.compile(
 )
 
 
+# kernel/pid_namespace.c zap_pid_ns_processes(): waits for all processes of its own.
+_ENDS_NAMESPACE = "zap_pid_ns_processes"
 # Functions on the stacks of CPUs that are made to show what they do, and of those that
 # do nothing (lib/nmi_backtrace.c, kernel/hung_task.c, kernel/sched/idle.c).
 _RUNS = re.compile(
@@ -44,4 +46,6 @@ def is_not_stuck(task: LoggedTask) -> bool:
         return task.state in _NOT_STUCK
     if any(_RUNS.fullmatch(frame.symbol) for frame in task.frames):
         return True
+    if any(frame.symbol == _ENDS_NAMESPACE for frame in task.frames):
+        return False
     return bool(_IDLE.fullmatch(first_caller(task.frames)))

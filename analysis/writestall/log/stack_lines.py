@@ -60,6 +60,12 @@ _WRAPPED = re.compile(
     r"\s{0,16}#\d{1,3}\s{1,4}(?:\[[0-9a-f]{8,16}\] (?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?:\+\d{1,8})? at\s{0,4}|(?P<symbol2>[a-z_][a-z0-9_.]{0,120})\s{0,16})"
 )
+# The same, whose `#` and addresses somebody has taken out.
+_BARE = re.compile(
+    r"\s{0,16}#?\d{1,3}\s{1,4}(?:\[[0-9a-f]{0,16}\]\s)?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})(?:\+\d{1,8})? at [0-9a-f]{8,16}"
+    r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
+)
 # A frame that the edge of a terminal cuts off, in its name or behind that. A longer
 # word is no function, but of base64.
 _CUT = re.compile(
@@ -80,9 +86,9 @@ _PLACE = re.compile(
 _BOTTOM = re.compile(
     r"ret_from_(?:fork|kernel_thread)\w*|child_rip|kernel_thread_helper"
     r"|entry_SYSCALL_64\w*|system_call_fastpath|el0_sync|el0_svc|el0t_64_sync"
-    r"|ret_fast_syscall"
+    r"|ret_fast_syscall|system_call|syscall_exit|ppc_clone|ret_from_except\w*"
 )
-_FIRST = re.compile(r"\s{0,16}#0\s")
+_FIRST = re.compile(r"\s{0,16}(?:#0|0 \[[0-9a-f]{0,16}\])\s")
 # /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
 _END = re.compile(r"\b0xf{8}(?:f{8})?$")
 # Lines with symbols that are no frames: registers, locks held (lockdep), faults,
@@ -106,6 +112,7 @@ def _whole(body: str) -> re.Match[str] | None:
         or _GDB.fullmatch(body)
         or _FROM.fullmatch(body)
         or _WRAPPED.fullmatch(body)
+        or _BARE.fullmatch(body)
     )
     name = match and match.groupdict().get("symbol2")
     # A number and a word may be a list of anything.
@@ -149,7 +156,7 @@ def frame_of(match: re.Match[str]) -> Frame:
 
 
 # Forms that take a whole line.
-_WHOLE = (_ALONE, _DECODED, _GDB, _FROM, _WRAPPED)
+_WHOLE = (_ALONE, _DECODED, _GDB, _FROM, _WRAPPED, _BARE)
 
 
 def is_mention(match: re.Match[str]) -> bool:

@@ -373,6 +373,8 @@ class Reader:
             return False
         if stack_lines.is_innermost(first.string):
             return True
+        if first["symbol"] in _SCHEDULE:
+            return says_who(task.frames)
         if first["symbol"] == task.frames[0].symbol != _last(task):
             return says_who(task.frames[:1])
         ended = stack_lines.is_bottom(_last(task))

@@ -135,7 +135,6 @@ LINKED = (
 APART = (
     ("nvme-sync", "nvme-scan"),
     ("nfs-fsync", "thin-work"),
-    ("nfs-open", "nfs-idle"),
     ("thaws", "umounts"),
     ("opens-disk", "deletes-disk"),
     ("waits-copy-up", "asks-fuse"),

@@ -349,11 +349,13 @@ RULES: tuple[Rule, ...] = (
             "usb_start_wait_urb",
             "usb_sg_wait",
             "usb_stor_*",
+            "command_abort",
             "usbnet_terminate_urbs",
             "wait_skb_queue_empty",
         ),
         "drivers/usb/core/message.c usb_start_wait_urb(), drivers/usb/storage/"
-        "transport.c usb_stor_msg_common(), drivers/net/usb/usbnet.c "
+        "transport.c usb_stor_msg_common(), scsiglue.c command_abort(), "
+        "drivers/net/usb/usbnet.c "
         "usbnet_terminate_urbs(): for transfers",
         not_wait=(LOCK,),
         words="waits for a USB device",

@@ -75,6 +75,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="the lock of a UBIFS inode (ui_mutex)",
+            why="it makes room for a change, which inodes are written for",
+            source="fs/ubifs/dir.c do_rename() with RENAME_WHITEOUT: called "
+            "ubifs_budget_space() after lock_4_inodes(), as its comment now says",
+            shows=names("ubifs_budget_space"),
+            also=names("do_rename ubifs_rename"),
+            caller=names("ubifs_write_inode"),
+        ),
+        replace(
+            GUESS,
             lock="a range of ZFS",
             why="it holds a range of a file",
             source="OpenZFS module/os/linux/zfs/zfs_vnops_os.c zfs_write(): "

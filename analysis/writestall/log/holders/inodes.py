@@ -79,6 +79,20 @@ _NO_FILE = re.compile(
 )
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.FS_LOCK: (
+        replace(
+            GUESS,
+            lock="the lock of a directory (i_rwsem)",
+            why="it has the directory locked, in which it changes a name",
+            source="fs/nfsd/vfs.c nfsd_unlink() closes the file under the directory's "
+            "lock, and with it all that flush_delayed_fput() does; fs/overlayfs/"
+            "readdir.c ovl_dir_release() takes that lock",
+            shows=names("nfsd_unlink nfsd_rename"),
+            also=names("delayed_fput flush_delayed_fput"),
+            caller=names("ovl_dir_release"),
+            itself=True,
+        ),
+    ),
     c.INODE_LOCK: (
         replace(
             GUESS,

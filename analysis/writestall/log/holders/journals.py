@@ -77,6 +77,16 @@ _HANDLES = (
         any_right=True,
     ),
     perhaps(
+        "it has begun to write a page, with a handle open before 3.9",
+        "fs/ext4/inode.c ext4_da_write_begin() opens a handle before it looks for the "
+        "page up to 3.8, after it since; generic_file_aio_write() is of 3.15 or older",
+        names("ext4_da_write_begin ext4_write_begin ext3_write_begin"),
+        lock="t_updates of a jbd2 transaction",
+        also=names("generic_file_aio_write generic_file_buffered_write"),
+        not_in=(*_WITHOUT_HANDLE, c.INODE_LOCK),
+        any_right=True,
+    ),
+    perhaps(
         "it may have a handle open, and the commit waits for all handles",
         "fs/ext4/inode.c ext4_do_writepages(), namei.c: these functions open a handle, "
         "but sleep before that as well",
@@ -141,6 +151,11 @@ _SENDS_BUFFERS = names(
 )
 # fs/jbd2/commit.c writes a copy of a buffer; its lock is that of other I/O.
 _LOCKS_BUFFER = names("__lock_buffer")
+# What jbd2_journal_commit_transaction() calls before it writes the first one.
+_BEFORE_BUFFERS = names(
+    "*journal_submit_data_buffers *journal_submit_inode_data_buffers "
+    "jbd2_journal_write_revoke_records journal_write_revoke_records"
+)
 _FAST_COMMIT = names("ext4_fc_commit ext4_fc_submit_inode_data_all")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -154,6 +169,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             roles=_TASKS,
             not_of=_LOCKS_BUFFER,
             not_in=(c.JOURNAL_TRANSACTION,),
+            not_shows=_BEFORE_BUFFERS,
             any_right=True,
         ),
         perhaps(

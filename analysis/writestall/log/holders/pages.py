@@ -156,6 +156,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=_READS,
         ),
         perhaps(
+            "it copies a huge page, with the one of the file locked",
+            "mm/hugetlb.c hugetlb_wp() is called with the folio of the page cache "
+            "locked and takes the mutex of the fault again",
+            names("hugetlb_wp hugetlb_cow"),
+            lock="PG_locked of a huge page",
+            of=names("hugetlb_fault hugetlb_no_page"),
+        ),
+        perhaps(
             "it reads a page in, holding its lock, and waits for a buffer of it",
             "fs/buffer.c block_read_full_folio() locks the buffers of the locked page",
             names("block_read_full_folio block_read_full_page"),
@@ -295,6 +303,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_writeback of a page that is reclaimed",
             of=_END_IO,
             caller=names("shrink_page_list shrink_folio_list"),
+            itself=True,
+        ),
+        perhaps(
+            "the page may be one of those that it reads in, and has locked",
+            "mm/readahead.c page_cache_ra_unbounded() has new pages locked while the "
+            "file system allocates memory for their bio; mm/migrate.c unmap_and_move() "
+            "waits for the lock of a page that it compacts",
+            names("read_pages mpage_readpages mpage_readahead *_readpages *_readahead"),
+            lock="PG_locked of a page that is moved",
+            of=names("__do_page_cache_readahead page_cache_ra_unbounded read_pages"),
+            caller=names("unmap_and_move* migrate_folio_unmap"),
             itself=True,
         ),
         perhaps(

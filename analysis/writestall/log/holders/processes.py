@@ -76,6 +76,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_STARTS_OR_ENDS,
             caller=_STARTS_OR_ENDS,
         ),
+        perhaps(
+            "it is a process of the namespace, and has not ended",
+            "kernel/pid_namespace.c zap_pid_ns_processes(): kills all processes of the "
+            "namespace and waits for them",
+            names("do_exit"),
+            lock="the processes of a pid namespace",
+            of=names("zap_pid_ns_processes"),
+            not_shows=names("zap_pid_ns_processes"),
+            stacked=True,
+        ),
         of_row(
             "the lock of all cpusets (cpuset_mutex)",
             f"cpuset_can_attach cpuset_cancel_attach cpuset_write_* {_CPUSETS}",

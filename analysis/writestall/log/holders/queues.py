@@ -72,6 +72,15 @@ _DRIVER_FROZE = perhaps(
     stacked=True,
     itself=True,
 )
+_RESETS = perhaps(
+    "it resets the controller, whose queues are frozen meanwhile",
+    "drivers/nvme/host/pci.c nvme_dev_disable() calls nvme_start_freeze(), "
+    "nvme_reset_work() nvme_unfreeze() at its end; so apple.c",
+    names("nvme_reset_work apple_nvme_reset_work"),
+    lock="mq_freeze_depth of a queue",
+    of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
+    stacked=True,
+)
 _SENDS = perhaps(
     "it sends requests of a queue, and waits before they are sent",
     "block/blk-mq.c blk_mq_dispatch_rq_list() calls the driver's queue_rq(), "
@@ -104,5 +113,5 @@ _IN_HEAD = perhaps(
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (_LIMITS, _HEAD),
     c.RAID_OR_DM: (_LIMITS,),
-    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE, _DRIVER_FROZE, _SENDS, _IN_HEAD),
+    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE, _DRIVER_FROZE, _RESETS, _SENDS, _IN_HEAD),
 }

@@ -24,6 +24,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             past=True,
         ),
         perhaps(
+            "it is to recover the state of the NFS client, and idles",
+            "fs/nfs/nfs4state.c nfs4_run_state_manager() waits to be called where swap "
+            "is on NFS (NFS4CLNT_MANAGER_AVAILABLE, since 6.0)",
+            names("nfs4_run_state_manager"),
+            lock="the state manager of an NFS client",
+            of=names("nfs4_wait_clnt_recover"),
+        ),
+        perhaps(
             "it reads a page of a directory from the server, holding the page's lock",
             "fs/nfs/dir.c nfs_readdir_filler() fills a page that read_cache_page() has "
             "locked",

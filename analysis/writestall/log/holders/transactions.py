@@ -25,7 +25,7 @@ _BTRFS_JOINED = names(
     "btrfs_cow_block __btrfs_cow_block btrfs_force_cow_block btrfs_del_items "
     "btrfs_alloc_tree_block btrfs_unlink_inode btrfs_truncate_inode_items "
     "btrfs_quota_disable btrfs_quota_enable btrfs_remove_qgroup btrfs_create_qgroup "
-    "btrfs_run_delayed_refs __btrfs_run_delayed_refs"
+    "btrfs_run_delayed_refs __btrfs_run_delayed_refs btrfs_sync_log"
 )
 # Open a transaction themselves, but sleep before that as well.
 _BTRFS_PERHAPS_JOINED = names(
@@ -215,6 +215,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="scrubs of btrfs under way (scrubs_running)",
             caller=names("btrfs_scrub_pause btrfs_scrub_cancel*"),
             any_right=True,
+        ),
+        perhaps(
+            "it has allocated a chunk, and its transaction has not ended",
+            "fs/btrfs/block-group.c btrfs_chunk_alloc() repeats while another task "
+            "allocates one, until btrfs_create_pending_block_groups() has returned",
+            names(
+                "btrfs_create_pending_block_groups btrfs_create_chunk "
+                "__btrfs_alloc_chunk btrfs_alloc_chunk check_system_chunk"
+            ),
+            lock="the allocation of a chunk of btrfs",
+            of=names("btrfs_chunk_alloc"),
         ),
         perhaps(
             "it writes the log tree",

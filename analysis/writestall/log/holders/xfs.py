@@ -44,6 +44,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
         replace(
             GUESS,
+            lock="an XFS inode that is being freed",
+            why="it frees an inode, for the end of which others look again",
+            source="fs/xfs/xfs_icache.c xfs_iget() repeats while the inode is "
+            "I_FREEING, XFS_IRECLAIM or XFS_INACTIVATING",
+            shows=names("xfs_inactive xfs_inodegc_worker xfs_reclaim_inode*"),
+            caller=names("xfs_iget"),
+        ),
+        replace(
+            GUESS,
             lock="the ILOCK or IFLUSHING of an inode of a cluster",
             why="it has an inode of the cluster and waits for the buffer",
             source="fs/xfs/xfs_inode.c xfs_ifree_cluster() waits for each inode in "

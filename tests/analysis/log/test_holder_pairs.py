@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will tell pages of swap from those of files, the I/O of a buffer from its
-commit, and a journal that waits for handles from one that has written."""
+"""This test will link a waiter with the one that ends its wait, and with none that only
+looks like one: pages of swap are no file's, a buffer's I/O is not its commit."""
 
 from __future__ import annotations
 
@@ -62,12 +62,74 @@ LINKED = (
         "io_schedule wait_on_page_bit write_cache_pages "
         "journal_submit_data_buffers/jbd2 " + COMMITS,
     ),
+    (
+        "schedule nfs_wait_bit_killable nfs4_wait_clnt_recover nfs4_do_open",
+        "schedule nfs4_run_state_manager/nfsv4" + THREAD,
+    ),
+    (
+        "schedule btrfs_commit_transaction/btrfs transaction_kthread/btrfs" + THREAD,
+        "io_schedule wait_on_page_bit btrfs_wait_marked_extents/btrfs "
+        "btrfs_sync_log/btrfs btrfs_sync_file/btrfs do_fsync",
+    ),
+    (
+        "schedule mutex_lock btrfs_sync_log/btrfs btrfs_sync_file/btrfs do_fsync",
+        "io_schedule wait_on_page_bit btrfs_wait_marked_extents/btrfs "
+        "btrfs_sync_log/btrfs btrfs_sync_file/btrfs do_fsync",
+    ),
+    (
+        "schedule __bio_queue_enter submit_bio_noacct ext4_io_submit/ext4",
+        "schedule wait_for_completion_io blk_execute_rq nvme_identify_ctrl/nvme_core "
+        "nvme_reset_work/nvme" + WORK,
+    ),
+    (
+        "schedule mutex_lock ubifs_write_inode __writeback_single_inode" + WORK,
+        "schedule wb_wait_for_completion ubifs_budget_space do_rename ubifs_rename",
+    ),
+    (
+        "schedule " + COMMITS,
+        "io_schedule wait_on_page_bit grab_cache_page_write_begin "
+        "ext4_da_write_begin/ext4 generic_file_buffered_write generic_file_aio_write",
+    ),
+    (
+        "schedule xfs_iget/xfs xfs_ialloc/xfs xfs_dir_ialloc/xfs xfs_create/xfs",
+        "schedule down xfs_buf_lock/xfs xfs_alloc_read_agf/xfs "
+        "xfs_agfl_free_finish_item/xfs xfs_inactive_ifree/xfs xfs_inactive/xfs evict",
+    ),
+    (
+        "btrfs_chunk_alloc/btrfs find_free_extent/btrfs btrfs_reserve_extent/btrfs "
+        "btrfs_cow_block/btrfs btrfs_search_slot/btrfs",
+        "schedule rwsem_down_read_slowpath btrfs_read_lock_root_node/btrfs "
+        "btrfs_create_pending_block_groups/btrfs btrfs_end_transaction/btrfs",
+    ),
+    (
+        "io_schedule folio_wait_bit_common __filemap_get_folio hugetlb_fault",
+        "schedule __mutex_lock hugetlb_wp hugetlb_fault do_user_addr_fault",
+    ),
+    (
+        "schedule do_wait kernel_wait4 zap_pid_ns_processes do_exit",
+        "schedule request_wait_answer fuse_flush filp_close do_exit",
+    ),
+    (
+        "schedule rwsem_down_read_failed down_read SyS_madvise",
+        "io_schedule __lock_page deferred_split_scan shrink_slab try_to_free_pages "
+        "__alloc_pages_nodemask handle_mm_fault __do_page_fault",
+    ),
 )
 # Who has nothing that the other waits for.
 APART = {
     "lock of a buffer": (
         f"io_schedule __lock_buffer {HANDLE}",
         f"io_schedule __wait_on_buffer {COMMITS}",
+    ),
+    "commit that has written no buffer": (
+        f"io_schedule bit_wait_io {HANDLE}",
+        "schedule __bio_queue_enter submit_bh jbd2_journal_write_revoke_records "
+        + COMMITS,
+    ),
+    "page that a kernel since 3.16 looks for": (
+        "schedule " + COMMITS,
+        "io_schedule wait_on_page_bit grab_cache_page_write_begin "
+        "ext4_da_write_begin/ext4 generic_perform_write ext4_buffered_write_iter/ext4",
     ),
     "fault of another file": (
         LOCKS + "filemap_fault do_fault handle_mm_fault",
@@ -100,15 +162,15 @@ APART = {
 
 @pytest.mark.parametrize(("waiter", "holder"), LINKED)
 def test_who_ends_it(waiter: str, holder: str) -> None:
-    links = joined(Shown("waiter", 1, waiter), Shown("holder", 2, holder))
-    assert links["waiter"][0] == "holder"
+    links = joined(Shown("task-1", 1, waiter), Shown("task-2", 2, holder))
+    assert links["task-1"][0] == "task-2"
 
 
 @pytest.mark.parametrize("name", APART)
 def test_who_does_not(name: str) -> None:
     waiter, holder = APART[name]
-    links = joined(Shown("waiter", 1, waiter), Shown("holder", 2, holder))
-    assert "waiter" not in links
+    links = joined(Shown("task-1", 1, waiter), Shown("task-2", 2, holder))
+    assert "task-1" not in links
 
 
 def test_of_two_journals_the_one_that_waits_for_handles_keeps_new_ones_out() -> None:
@@ -139,3 +201,46 @@ def test_a_second_look_at_one_proc_stack_is_the_same_task() -> None:
     end = [f"[<0>] {name}+0x5/0x90" for name in ("do_syscall_64", "entry_SYSCALL_64")]
     looks = [[head, f"[<0>] {name}+0x1/0x9", *end] for name in ("btrfs_a", "btrfs_b")]
     assert {task.task.pid for task in explained(*looks).tasks} == {31872}
+
+
+def test_who_reads_pages_in_may_have_locked_the_one_that_it_is_to_move() -> None:
+    stack = (
+        "io_schedule __lock_page unmap_and_move migrate_pages compact_zone "
+        "__alloc_pages_nodemask bio_alloc mpage_readpages ext4_readpages/ext4 "
+        "__do_page_cache_readahead generic_file_aio_read"
+    )
+    assert joined(Shown("cp", 1, stack)) == {"cp": ("cp", POSSIBLE)}
+
+
+def test_who_closes_a_folder_of_overlayfs_may_have_its_lock() -> None:
+    stack = (
+        "schedule down_write ovl_dir_release/overlay __fput delayed_fput "
+        "flush_delayed_fput nfsd_file_close_inode_sync/nfsd nfsd_unlink/nfsd"
+    )
+    assert joined(Shown("nfsd", 1, stack)) == {"nfsd": ("nfsd", POSSIBLE)}
+
+
+def test_stacks_of_crash_without_numbers_and_addresses() -> None:
+    stacks = [
+        ["schedule", "jbd2_journal_commit_transaction", "kjournald2", "kthread"],
+        ["schedule", "io_schedule", "ext4_reserve_inode_write", "do_syscall_64"],
+    ]
+    text = []
+    for names in stacks:
+        text.append("Its stack is:")
+        text += [
+            f" {at} [] {name} at ffffffff970{at}0a0"
+            for at, name in enumerate(["__schedule", *names])
+        ]
+    (link,) = explained(text).links.values()
+    assert link.why == "it has a handle open, and the commit waits for all handles"
+
+
+def test_a_switch_begins_another_stack_without_a_name() -> None:
+    switch = ["__switch_to+0x1/0x9", "schedule+0x1/0x9"]
+    text = [*switch, "percpu_down_write+0x1/0x9", "cgroup_attach+0x1/0x9", "a+0x1/0x9"]
+    text += [*switch, "jbd2_log_wait_commit+0x1/0x9", "copy_process+0x1/0x9"]
+    tasks = explained(
+        ["Call Trace:", *(f"[c000] [c001] {name}" for name in text)]
+    ).tasks
+    assert [task.caller for task in tasks] == ["cgroup_attach", "jbd2_log_wait_commit"]
