@@ -96,9 +96,9 @@ class Stuck:
     def name(self) -> str:
         """`comm/pid`, as far as the log has them; else the stack's line."""
         comm, pid = self.task.comm, self.task.pid
-        if pid is not None:
-            return f"{comm or '?'}/{pid}"
-        return comm or f"line {self.task.line}"
+        if pid is None:
+            return comm or f"line {self.task.line}"
+        return f"{comm}/{pid}" if comm else f"pid {pid}"
 
     @cached_property
     def frames(self) -> tuple[Frame, ...]:

@@ -200,7 +200,7 @@ def test_a_second_look_at_one_proc_stack_is_the_same_task() -> None:
     head = "==> /proc/31872/task/31872/stack <=="
     end = [f"[<0>] {name}+0x5/0x90" for name in ("do_syscall_64", "entry_SYSCALL_64")]
     looks = [[head, f"[<0>] {name}+0x1/0x9", *end] for name in ("btrfs_a", "btrfs_b")]
-    assert {task.task.pid for task in explained(*looks).tasks} == {31872}
+    assert {task.name for task in explained(*looks).tasks} == {"pid 31872"}
 
 
 def test_who_reads_pages_in_may_have_locked_the_one_that_it_is_to_move() -> None:
