@@ -18,7 +18,7 @@ from functools import lru_cache
 
 _SUFFIX = re.compile(r"(\.(isra|clone|constprop|part|cold|llvm|lto_priv)\b[.\d]*)+$")
 _DTRACE = re.compile(r"__dta_(\w+)_\d+")
-# include/linux/syscalls.h, up to 4.16: the name under which it is linked.
+# include/linux/syscalls.h, up to 4.16: the name of a system call to the linker.
 _SYSTEM_CALL = re.compile(r"^(compat_)?SyS_")
 # `name`, then `+0xoff` and perhaps `/0xsize`, then ` [module]`. Modules may carry a
 # build id behind the name (kernel/module/kallsyms.c, commit 9294523e3768, 5.14).
@@ -49,8 +49,12 @@ def parse_frame(text: str) -> Frame | None:
 @lru_cache(maxsize=65536)
 def frame(symbol: str, module: str | None) -> Frame:
     """Make a frame from a symbol as printed, with compiler suffixes."""
-    name = _DTRACE.sub(r"\1", _SUFFIX.sub("", symbol))
-    return Frame(_SYSTEM_CALL.sub(r"\1sys_", name), module)
+    return Frame(_DTRACE.sub(r"\1", _SUFFIX.sub("", symbol)), module)
+
+
+def of_log(symbol: str, module: str | None = None) -> Frame:
+    """The same from a log, whose system calls have one name in all kernels."""
+    return frame(_SYSTEM_CALL.sub(r"\1sys_", symbol), module)
 
 
 def parse_stack(stack: tuple[str, ...]) -> tuple[Frame, ...]:

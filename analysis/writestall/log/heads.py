@@ -45,7 +45,7 @@ _SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])
 # Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
 _SHOWN_OLD = re.compile(
     r"^(?P<comm>\S.{0,19}?)\s{1,16}(?P<state>[RSDTtXZPIKWN])"
-    r"(?:(?: \s{0,16}[0-9a-f]{8,16}\b|  running)?\s{1,16}\d{1,7}\s{1,12}"
+    r"(?:(?: \s{0,16}[0-9a-fA-F]{8,16}\b|  running)?\s{1,16}\d{1,7}\s{1,12}"
     r"(?P<pid>\d{1,10})\s{1,12}\d{1,10}\b"
     r"|\d{1,7}\s{1,12}(?P<pid2>\d{1,10})\s{1,12}\d{1,10} 0x)"
 )
@@ -97,16 +97,17 @@ _LABELS = (
         r"[\[(<]?(?P<comm>[A-Za-z][^\s()<>\[\]]{0,63})[\])>]?[\W_]{0,16}"
     ),
     re.compile(
-        r"[\W_]{0,16}(?P<comm>[A-Za-z][^\s()<>\[\]=]{0,63}?)"
+        r"[\W_]{0,16}(?!(?i:pid)\b)(?P<comm>[A-Za-z][^\s()<>\[\]=]{0,63}?)"
         r"(?:\s{0,4}[\[(<]|/|\s{1,4}[Pp][Ii][Dd][\s:=]{1,4})"
         r"(?P<pid>\d{1,7})[\])>]?[\W_]{0,16}"
     ),
+    re.compile(r"\s{0,8}[Pp][Ii][Dd]:? (?P<pid>\d{1,7})\s{0,4}"),
     # `350 writer7 D`, of ps -o pid,comm,state.
     re.compile(r"\s{0,8}(?P<pid>\d{1,7}) {1,8}(?P<comm>[A-Za-z]\S{0,63}) {1,8}[DRS]"),
     # `writer7 350`, but for words that stand before any number.
     re.compile(
         r"(?!(?i:\w*(?:thread|task|stack|cpu|node|process|pid|run|try|attempt|sample"
-        r"|frame|line|part|page|step|test|case|number|linux|total|count)s? ))"
+        r"|frame|line|part|page|step|test|case|number|linux|total|count)s?:? ))"
         r"(?P<comm>[A-Za-z][\w./:+-]{0,63}) (?P<pid>\d{1,7})\s{0,8}"
     ),
 )
@@ -192,5 +193,5 @@ def label(body: str) -> Name | None:
     """A task's name in a line that holds nothing else."""
     for pattern in _LABELS:
         if match := pattern.fullmatch(body):
-            return Name(int(match["pid"]), match["comm"])
+            return Name(int(match["pid"]), match.groupdict().get("comm"))
     return None

@@ -105,7 +105,11 @@ from writestall.classify.rules.pages import (
     ITSELF,
     OF_A_POOL,
 )
-from writestall.classify.rules.servers import NFS_ANSWER, NFS_CALLBACK
+from writestall.classify.rules.servers import (
+    LUSTRE_ANSWER,
+    NFS_ANSWER,
+    NFS_CALLBACK,
+)
 from writestall.log import asked
 from writestall.log.holders.sections import (
     MUTEX,
@@ -569,6 +573,11 @@ WORDS: dict[str, Step] = {
         f"find the mount or umount that does not end: {_ALL_STACKS} for a task below "
         "deactivate_locked_super() or vfs_get_tree()",
         "fs/super.c",
+    ),
+    LUSTRE_ANSWER: Step(
+        "see which server does not answer: lfs check servers, lctl get_param "
+        "osc.*.import mdc.*.import",
+        "lfs-check(1)",
     ),
     NFS_ANSWER: Step(
         "see whether the server answers: nfsstat -rc, rpcinfo -t SERVER nfs; a mount "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from writestall.classify.frames import frame
+from writestall.classify.frames import of_log
 from writestall.log.times import Time, time_of
 
 MUTEX, SEMAPHORE, RW_SEMAPHORE = "mutex", "semaphore", "rw-semaphore"
@@ -207,7 +207,7 @@ class LockLines:
             return True
         self._held = []
         if match:
-            at = frame(match["at"], None).symbol
+            at = of_log(match["at"]).symbol
             # kernel/locking/lockdep.c get_usage_chars(): the second of a pair is reads.
             shared = match["usage"][1::2].strip(".") != ""
             held = Held(match["address"], match["name"], at, shared)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from writestall.classify.frames import Frame, frame
+from writestall.classify.frames import Frame, of_log
 from writestall.classify.stack import is_sleep
 from writestall.log.cuts import completed
 
@@ -137,7 +137,7 @@ def cut(body: str) -> tuple[Frame, bool] | None:
     if match is None or match["guess"]:
         return None
     if match["plus"]:
-        return frame(match["symbol"], None), False
+        return of_log(match["symbol"]), False
     return Frame(completed(match["symbol"])), True
 
 
@@ -152,7 +152,7 @@ def frame_of(match: re.Match[str]) -> Frame:
     """What a match stands for."""
     groups = match.groupdict()
     symbol = match["symbol"] or match["symbol2"]
-    return frame(symbol, groups.get("module") or groups.get("module2"))
+    return of_log(symbol, groups.get("module") or groups.get("module2"))
 
 
 # Forms that take a whole line.

@@ -39,6 +39,12 @@ _LOCKS = re.compile(
 )
 # A work's function that a mailer put on a line of its own: `wb_workfn (flush-8:0)`.
 _WORK = re.compile(r"\s{0,8}\w{3,64}(?: \[\w{1,64}\])?(?: \([\w:/.+-]{1,64}\))?")
+# kernel/sched/wait.c, wait_bit.c: who wakes calls these. A stack that sleeps has
+# pointers to them, which old kernels do not mark as doubtful.
+_CALLBACKS = frozenset(
+    "autoremove_wake_function default_wake_function wake_bit_function "
+    "var_wake_function woken_wake_function wake_page_function".split()
+)
 _SCHEDULE = frozenset(("__schedule", "context_switch", "__switch_to"))
 
 
@@ -394,6 +400,8 @@ class Reader:
             if len(self._task.guesses) >= MAX_FRAMES:
                 return
             known = stack_lines.frame_of(match)
+            if known.symbol in _CALLBACKS:
+                continue
             if not stack_lines.is_guess(match):
                 self._task.frames.append(known)
             elif stack_lines.is_pointer(match):

@@ -236,6 +236,27 @@ def test_stacks_of_crash_without_numbers_and_addresses() -> None:
     assert link.why == "it has a handle open, and the commit waits for all handles"
 
 
+def test_callbacks_of_wakers_are_no_callers() -> None:
+    """Kernels that search a stack for addresses print them without a mark."""
+    names = "autoremove_wake_function md_write_start autoremove_wake_function raid1"
+    (task,) = explained(Shown("pdflush", 1, names).lines()).tasks
+    assert [frame.symbol for frame in task.frames] == ["md_write_start", "raid1"]
+
+
+def test_a_head_of_old_kernels_with_capital_digits() -> None:
+    head = "pdflush       D F7C0CC9C     0   161     11           163   160 (L-TLB)"
+    (task,) = explained(
+        [head, "Call Trace:", "[<c0100018>] md_write_start+0x1/0x9"]
+    ).tasks
+    assert task.name == "pdflush/161"
+
+
+def test_a_pid_alone_names_the_stack_below() -> None:
+    text = ["pid: 947", "stack:", "[<ffffffff81000160>] jbd2_log_wait_commit+0x1/0x9"]
+    (task,) = explained(text).tasks
+    assert task.name == "pid 947"
+
+
 def test_a_switch_begins_another_stack_without_a_name() -> None:
     switch = ["__switch_to+0x1/0x9", "schedule+0x1/0x9"]
     text = [*switch, "percpu_down_write+0x1/0x9", "cgroup_attach+0x1/0x9", "a+0x1/0x9"]

@@ -62,7 +62,7 @@ FS_MODULES = frozenset(
     nfsv2 nfsv3 nfsv4 nfs_layout_nfsv41_files netfs fscache cachefiles fuse virtiofs
     overlay ecryptfs orangefs ceph cifs smb3 9p afs kafs coda gfs2 dlm ocfs2 ocfs2_dlm
     ocfs2_dlmfs ocfs2_nodemanager ocfs2_stackglue ocfs2_stack_o2cb ocfs2_stack_user
-    erofs squashfs zfs vxfs bcachefs quota_v1 quota_v2 quota_tree
+    erofs squashfs zfs vxfs bcachefs lustre quota_v1 quota_v2 quota_tree
     """.split()
 )
 MODULES = FS_MODULES | frozenset(
@@ -76,6 +76,7 @@ MODULES = FS_MODULES | frozenset(
     aoe virtio_blk virtio_scsi virtio_ring virtio scsi_mod sd_mod sr_mod libata nvme
     nvme_core nvme_fabrics nvme_tcp nvme_rdma nvme_fc null_blk xen_blkfront mmc_core
     mmc_block usbcore usb_storage uas bfq ublk_drv target_core_mod iscsi_target_mod
+    ptlrpc obdclass mdc lov lmv osc mgc lnet
     """.split()
 )
 

@@ -10,9 +10,22 @@ from writestall.classify.rules.form import IO, LOCK, PAGE, Rule, names
 from writestall_base import wait_classes as c
 
 NFS_ANSWER = "waits for the answer of an NFS server"
+LUSTRE_ANSWER = "waits for the answer of a Lustre server"
 NFS_CALLBACK = "waits until callbacks to a client of the NFS server have ended"
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        c.DEVICE_IO,
+        names(
+            "ptlrpc_set_wait ptlrpc_queue_wait ldlm_cli_enqueue* ldlm_completion_ast* "
+            "cl_sync_io_wait osc_extent_wait osc_cache_wait*"
+        ),
+        "Lustre lustre/ptlrpc/client.c ptlrpc_set_wait(), lustre/ldlm/ldlm_request.c "
+        "ldlm_completion_ast(), lustre/osc/: until a server has answered",
+        not_wait=(LOCK,),
+        first=True,
+        words=LUSTRE_ANSWER,
+    ),
     Rule(
         c.DEVICE_IO,
         names(

@@ -66,11 +66,11 @@ _WRITES_DIRTY = names(
 )
 _WRITES_PAGES = names(
     "extent_write_cache_pages f2fs_write_cache_pages iomap_writepages "
-    "xfs_vm_writepages fuse_writepages"
+    "xfs_vm_writepages fuse_writepages do_garbage_collect"
 )
 _LOCKS_PAGE = names(
     "__folio_lock* folio_lock __lock_page* lock_page lock_delalloc_* "
-    "__process_pages_contig"
+    "__process_pages_contig __filemap_get_folio"
 )
 _LOCKS_MORE = names(
     "writepage_delalloc find_lock_delalloc_range lock_delalloc_pages "
@@ -248,8 +248,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it writes pages, has not sent all yet, and waits for the lock of another",
             "fs/btrfs/extent_io.c extent_write_cache_pages() (up to 5.5), "
             "fs/iomap/buffered-io.c iomap_writepages(), fs/fuse/file.c "
-            "fuse_writepages(): pages are collected for one bio or request, under "
-            "writeback, while the next one's lock is waited for",
+            "fuse_writepages(), fs/f2fs/gc.c do_garbage_collect(): pages are collected "
+            "for one bio or request, under writeback, while the next one's lock is "
+            "waited for",
             _WRITES_PAGES,
             lock="PG_writeback of a page that is not sent yet",
             also=_LOCKS_PAGE,
