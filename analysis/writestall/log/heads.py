@@ -101,7 +101,7 @@ _LABELS = (
         r"(?:\s{0,4}[\[(<]|/|\s{1,4}[Pp][Ii][Dd][\s:=]{1,4})"
         r"(?P<pid>\d{1,7})[\])>]?[\W_]{0,16}"
     ),
-    re.compile(r"\s{0,8}[Pp][Ii][Dd]:? (?P<pid>\d{1,7})\s{0,4}"),
+    re.compile(r"\s{0,8}[Pp][Ii][Dd]: (?P<pid>\d{1,7})\s{0,4}"),
     # `350 writer7 D`, of ps -o pid,comm,state.
     re.compile(r"\s{0,8}(?P<pid>\d{1,7}) {1,8}(?P<comm>[A-Za-z]\S{0,63}) {1,8}[DRS]"),
     # `writer7 350`, but for words that stand before any number.

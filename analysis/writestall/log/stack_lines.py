@@ -62,8 +62,8 @@ _WRAPPED = re.compile(
 )
 # The same, whose `#` and addresses somebody has taken out.
 _BARE = re.compile(
-    r"\s{0,16}#?\d{1,3}\s{1,4}(?:\[[0-9a-f]{0,16}\]\s)?"
-    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})(?:\+\d{1,8})? at [0-9a-f]{8,16}"
+    r"\s{0,16}#?\d{1,3}\s{1,4}(?:\[(?:[0-9a-f]{0,16}|\.{2,3})\]\s)?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})(?:\+\d{1,8})? at (?:[0-9a-f]{8,16}|\.{2,3})"
     r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
 )
 # A frame that the edge of a terminal cuts off, in its name or behind that. A longer

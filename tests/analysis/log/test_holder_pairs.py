@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from log_stacks import Shown, explained, joined
+from writestall.log.headline import sentence
 from writestall.log.links import LIKELY, POSSIBLE
 
 THREAD = " kthread ret_from_fork"
@@ -61,6 +62,10 @@ LINKED = (
         LOCKS + "mpage_prepare_extent_to_map/ext4" + FLUSHES,
         "io_schedule wait_on_page_bit write_cache_pages "
         "journal_submit_data_buffers/jbd2 " + COMMITS,
+    ),
+    (
+        LOCKS + "write_cache_pages fuse_writepages do_writepages wb_workfn",
+        "schedule fuse_wait_on_page_writeback fuse_perform_write fuse_file_write_iter",
     ),
     (
         "schedule nfs_wait_bit_killable nfs4_wait_clnt_recover nfs4_do_open",
@@ -220,6 +225,19 @@ def test_who_closes_a_folder_of_overlayfs_may_have_its_lock() -> None:
     assert joined(Shown("nfsd", 1, stack)) == {"nfsd": ("nfsd", POSSIBLE)}
 
 
+def test_a_function_that_calls_itself_has_the_lock_that_it_waits_for() -> None:
+    """fs/f2fs/data.c __f2fs_write_data_pages(), with the option data_flush."""
+    inner = "schedule __mutex_lock f2fs_write_data_pages/f2fs f2fs_sync_dirty_inodes "
+    outer = "f2fs_write_cache_pages/f2fs f2fs_write_data_pages/f2fs do_writepages"
+    rows = (
+        Shown("flushes", 1, f"{inner}f2fs_balance_fs_bg/f2fs {outer}"),
+        Shown("cp", 2, f"{inner}f2fs_balance_fs_bg/f2fs f2fs_mkdir/f2fs vfs_mkdir"),
+    )
+    once = dict.fromkeys(("flushes", "cp"), ("flushes", POSSIBLE))
+    assert joined(*rows) == once
+    assert "writepages" in sentence(explained(*(row.report() for row in rows)), "")
+
+
 def test_stacks_of_crash_without_numbers_and_addresses() -> None:
     stacks = [
         ["schedule", "jbd2_journal_commit_transaction", "kjournald2", "kthread"],
@@ -234,6 +252,14 @@ def test_stacks_of_crash_without_numbers_and_addresses() -> None:
         ]
     (link,) = explained(text).links.values()
     assert link.why == "it has a handle open, and the commit waits for all handles"
+
+
+def test_stacks_of_crash_with_dots_for_addresses() -> None:
+    names = ("__schedule", "schedule", "rwsem_down_write_slowpath", "prealloc_shrinker")
+    text = ['  PID: 5464  TASK: ...  CPU: 3  COMMAND: "mount"']
+    text += [f"    #{at} [...] {name} at ..." for at, name in enumerate(names)]
+    (task,) = explained([f"> {line}" for line in text]).tasks
+    assert (task.name, task.caller) == ("mount/5464", "prealloc_shrinker")
 
 
 def test_callbacks_of_wakers_are_no_callers() -> None:
@@ -255,6 +281,10 @@ def test_a_pid_alone_names_the_stack_below() -> None:
     text = ["pid: 947", "stack:", "[<ffffffff81000160>] jbd2_log_wait_commit+0x1/0x9"]
     (task,) = explained(text).tasks
     assert task.name == "pid 947"
+    # Prose inside a stack is none.
+    shown = Shown("a", 1, "schedule jbd2_log_wait_commit ext4_sync_file").lines()
+    (task,) = explained([*shown[:3], "blocks due to", "pid 2", *shown[3:]]).tasks
+    assert task.caller == "jbd2_log_wait_commit"
 
 
 def test_a_switch_begins_another_stack_without_a_name() -> None:

@@ -352,6 +352,8 @@ RULES: tuple[Rule, ...] = (
         "f2fs_lock_op(), by iput() of an inode, sleeps for ever",
         wait=(LOCK,),
         callers=("f2fs_sync_node_pages", "f2fs_sync_dirty_inodes"),
+        # With the option data_flush, outside a checkpoint.
+        not_callers=("f2fs_balance_fs_bg",),
         first=True,
         words=OWN_CHECKPOINT,
     ),

@@ -53,7 +53,7 @@ _NOT_OF_FILE = names(f"ext4_io_submit {_OF_DEVICE} {_SWAPS_OUT}")
 _LOCKS_PAGES = names(
     "prepare_pages btrfs_dirty_pages btrfs_set_extent_delalloc *_write_begin "
     "truncate_inode_pages_range truncate_inode_partial_* "
-    "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite"
+    "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite fuse_perform_write"
 )
 # `past`: mm/readahead.c takes invalidate_lock before it adds a page.
 _READS_AHEAD = names(

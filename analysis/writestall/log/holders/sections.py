@@ -186,6 +186,13 @@ def _holds(task: Stuck, lock: str, how: str) -> str:
     return ""
 
 
+def _recurs(task: Stuck, lock: str, how: str) -> bool:
+    """True where the function that waits for a lock is called by itself with it."""
+    _, waits = _sleep(task) or ("", "")
+    outer = [frame for frame in task.frames if plain_name(frame.symbol) == waits]
+    return len(outer) > 1 and how != READ and _holds(task, lock, how) == waits
+
+
 def _runs(function: str, work: str) -> bool:
     """True for the function of a work, or one that its queue runs."""
     rows = _sections().get(function, ())
@@ -214,6 +221,13 @@ def _is_called(task: Stuck, symbol: str, calls: frozenset[str]) -> bool:
     return any(f"*_{'_'.join(parts[at:])}" in calls for at in range(1, len(parts)))
 
 
+def _is_own(waiter: Stuck, lock: str, how: str) -> bool:
+    """True where a task runs the work, or has the lock, that it waits for."""
+    if how == WORK:
+        return bool(_holds(waiter, lock, how))
+    return _recurs(waiter, lock, how)
+
+
 class _ByCalls(Holder):
     """The rule of all rows of the list."""
 
@@ -229,15 +243,17 @@ class _ByCalls(Holder):
             # for itself.
             waits = {lock for lock, how in _wanted(task) if how not in (QUEUE, WORK)}
             return not task.owner and any(
-                (lock not in waits and task.caller != waiter.caller)
-                and _holds(task, lock, how)
+                (
+                    (lock not in waits and task.caller != waiter.caller)
+                    and _holds(task, lock, how)
+                )
+                or _recurs(task, lock, how)
                 for lock, how in wanted
             )
 
         found = around.showing((id(self), wanted, waiter.caller), functions, fits)
         found = self._joined(waiter, found, around)
-        works = [lock for lock, how in wanted if how == WORK]
-        own = any(_holds(waiter, work, WORK) for work in works)
+        own = any(_is_own(waiter, lock, how) for lock, how in wanted)
         return [waiter] if own and not found else found
 
     def made(self, waiter: Stuck, holder: Stuck) -> str:
