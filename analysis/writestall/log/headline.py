@@ -97,6 +97,8 @@ def _owner_does(stuck: Stuck) -> str:
     """What a lock's owner does that is no stuck task."""
     if not (stuck.task.frames or stuck.task.guesses):
         return "holds the lock (its stack is not in the log)"
+    if stuck.runs:
+        return f"runs, in {stuck.frames[0].symbol}()"
     if stuck.task.state in (None, "R"):
         return "holds the lock and runs"
     if stuck.task.state == "S":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from writestall.classify.stack import (
@@ -20,6 +20,7 @@ from writestall.classify.stack import (
     says_who,
 )
 from writestall.log.answer import LogAnswer
+from writestall.log.asleep import UNKNOWN as NOT_ASLEEP
 from writestall.log.asleep import preempted_in, trace_kind
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
@@ -42,6 +43,39 @@ __all__ = [
 ]
 
 
+@dataclass(slots=True)
+class _Sorted:
+    """The tasks of a log: those that are stuck, those that a CPU runs, those of which
+    there is a list of locks alone; and how many others there are."""
+
+    stuck: dict[object, Stuck] = field(default_factory=dict)
+    running: dict[object, Stuck] = field(default_factory=dict)
+    listed: list[LoggedTask] = field(default_factory=list)
+    not_stuck: int = 0
+    no_sleeps: Counter[str] = field(default_factory=Counter)
+
+    def take(self, task: LoggedTask, owner: bool) -> None:
+        """Sort one; `owner`: the kernel names it as a lock's owner."""
+        if not task.guesses and task.held:
+            self.listed.append(task)
+        elif is_not_stuck(task) and not owner:
+            self.not_stuck += 1
+            if task.state == "R":
+                self._run(task)
+        elif kind := trace_kind(task):
+            self.no_sleeps[kind] += task.times
+            if kind == NOT_ASLEEP:
+                self._run(task)
+        else:
+            _count(self.stuck, _classified(task, owner))
+
+    def _run(self, task: LoggedTask) -> None:
+        if task.frames and task.pid:
+            role = _role(tuple(task.frames), task.comm)
+            verdict = Verdict(c.OTHER)
+            _count(self.running, Stuck(task, verdict, role, owner=True, runs=True))
+
+
 def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     """The stuck tasks of a log, each once per kind of wait, and the links between
     those that stood in one shot of it."""
@@ -49,36 +83,36 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     named = {
         (task.host, task.shot, task.blocker.owner) for task in tasks if task.blocker
     }
-    stuck: dict[object, Stuck] = {}
-    not_stuck = 0
-    no_sleeps: Counter[str] = Counter()
-    listed: list[LoggedTask] = []
+    found = _Sorted()
     for task in tasks:
-        owner = (task.host, task.shot, task.pid) in named
-        if not task.guesses and task.held:
-            listed.append(task)
-        elif is_not_stuck(task) and not owner:
-            not_stuck += 1
-        elif kind := trace_kind(task):
-            no_sleeps[kind] += task.times
-        else:
-            _count(stuck, _classified(task, owner))
-    rows = list(stuck.values())
-    links = reported(rows, listed)
-    around = _by_shot(rows)
-    choices = {}
-    for at, row in enumerate(rows):
-        if at in links:
-            continue
-        found = _link(row, around)
-        if isinstance(found, Link):
-            links[at] = found
-        elif found:
-            choices[at] = found
-    answer = LogAnswer(tuple(rows), links, not_stuck, no_sleeps, choices)
+        found.take(task, (task.host, task.shot, task.pid) in named)
+    rows = list(found.stuck.values())
+    links, choices = _linked(rows, found)
+    answer = LogAnswer(tuple(rows), links, found.not_stuck, found.no_sleeps, choices)
     _drop_mixed_chains(answer)
     _drop_circles_of_one_rule(answer)
     return answer
+
+
+def _linked(
+    rows: list[Stuck], found: _Sorted
+) -> tuple[dict[int, Link], dict[int, Choice]]:
+    """The links and choices of the rows by their indexes; a task that a CPU runs and
+    that one waits for becomes a row."""
+    links = reported(rows, found.listed)
+    around, running = _by_shot(rows), _by_shot(found.running.values())
+    choices = {}
+    for at, row in enumerate(tuple(rows)):
+        if at in links:
+            continue
+        one = _link(row, around) or _behind_runner(row, running)
+        if isinstance(one, Link):
+            links[at] = one
+            if one.holder.runs and one.holder not in rows:
+                rows.append(one.holder)
+        elif one:
+            choices[at] = one
+    return links, choices
 
 
 def _count(stuck: dict[object, Stuck], found: Stuck) -> None:
@@ -165,6 +199,21 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | Choice | None:
             link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return choice
+
+
+def _behind_runner(waiter: Stuck, shots: _Shots) -> Link | None:
+    """The link to the one task on a CPU that fits a rule about one object, where nobody
+    who is stuck does."""
+    sure = [rule for rule in HOLDERS[waiter.verdict.cls] if rule.confidence == LIKELY]
+    asked = [rule for rule in sure if rule.asks(waiter)]
+    for shot in sorted(waiter.shots, reverse=True):
+        around = shots.get((waiter.task.host, shot), Around(shot))
+        for rule in asked:
+            found = rule.fitting(waiter, around)
+            if len(found) == 1:
+                made = rule.made(waiter, found[0])
+                return Link(waiter, found[0], POSSIBLE, rule.why, made)
+    return None
 
 
 def _has_moved_on(waiter: Stuck, holder: Stuck, shots: _Shots) -> bool:

@@ -66,6 +66,13 @@ def _last(task: LoggedTask) -> str:
     return task.frames[-1].symbol
 
 
+def _is_one_place(task: LoggedTask) -> bool:
+    """True for lines that say twice where one function's code is."""
+    symbols = {frame.symbol for frame in task.guesses}
+    nameless = task.pid is None and task.comm is None
+    return nameless and len(task.guesses) > 1 == len(symbols)
+
+
 def _is_tail(task: LoggedTask) -> bool:
     """True for the end of a stack whose begin is not there."""
     return task.pid is None and all(
@@ -251,7 +258,13 @@ class Reader:
 
     def _close(self) -> None:
         task = self._task
-        if task and task.guesses and not self._mentioned and not _is_tail(task):
+        if (
+            task
+            and task.guesses
+            and not self._mentioned
+            and not _is_tail(task)
+            and not _is_one_place(task)
+        ):
             self.done.append(task)
             if task.trace == traces.PERF:
                 self._trace = None

@@ -72,7 +72,8 @@ class Stuck:
 
     `guessed`: only frames the kernel doubts (`?`) gave the class. `owner`: it is no
     stuck task itself, but the kernel names it as the owner of a lock. `seen` has its
-    stack in each of the shots; `task` is the last.
+    stack in each of the shots; `task` is the last. `runs`: it is on a CPU, and an owner
+    only where no stuck task fits.
     """
 
     task: LoggedTask
@@ -82,6 +83,7 @@ class Stuck:
     seen: Mapping[int, LoggedTask] = field(default_factory=dict)
     times: int = 1
     owner: bool = False
+    runs: bool = False
 
     def order(self) -> tuple[int, str]:
         """What tasks are put in order by, however the log has them."""

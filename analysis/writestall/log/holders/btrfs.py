@@ -56,6 +56,19 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="a block of a btrfs tree",
+            why="it looks for a block's owners while it copies one, with blocks locked",
+            source="fs/btrfs/backref.c find_parent_nodes() below "
+            "btrfs_qgroup_trace_extent_post() took locks that btrfs_cow_block() holds "
+            "(until 38e3eebff643)",
+            shows=names("btrfs_qgroup_trace_extent_post"),
+            also=names("btrfs_cow_block __btrfs_cow_block"),
+            of=names("find_parent_nodes"),
+            caller=_BTRFS_TREE,
+            itself=True,
+        ),
+        replace(
+            GUESS,
             lock="a part of a range of btrfs (EXTENT_LOCKED)",
             why="it holds the begin of a range and waits for the rest",
             source="fs/btrfs/extent-io-tree.c lock_extent(): keeps what it has locked "

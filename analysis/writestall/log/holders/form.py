@@ -117,7 +117,9 @@ class Holder:
         return self.caller is None or bool(self.caller.fullmatch(waiter.caller))
 
     def _is_holder(self, task: Stuck) -> bool:
-        if task.owner or task.verdict.cls in self.not_in or not task.shows(self.shows):
+        if task.owner and not task.runs:
+            return False
+        if task.verdict.cls in self.not_in or not task.shows(self.shows):
             return False
         if self.only_in and task.verdict.cls not in self.only_in:
             return False
