@@ -68,6 +68,29 @@ LINKED = (
         "schedule fuse_wait_on_page_writeback fuse_perform_write fuse_file_write_iter",
     ),
     (
+        "io_schedule __folio_lock migrate_pages_batch migrate_pages compact_zone",
+        "io_schedule __folio_lock z_erofs_runqueue z_erofs_readahead read_pages "
+        "page_cache_ra_order filemap_get_pages filemap_read",
+    ),
+    (
+        "io_schedule __folio_lock z_erofs_runqueue z_erofs_readahead read_pages "
+        "page_cache_ra_order filemap_get_pages filemap_read",
+        "io_schedule __folio_lock migrate_pages_batch migrate_pages compact_zone",
+    ),
+    (
+        "io_schedule folio_wait_writeback migrate_pages_batch compact_zone",
+        "io_schedule __filemap_get_folio shmem_write_begin loop_process_work" + WORK,
+    ),
+    (
+        "schedule mutex_lock hfs_find_init hfs_ext_write_extent hfs_write_inode",
+        "schedule mutex_lock hfs_find_init hfs_ext_read_extent hfs_extend_file "
+        "hfs_bmap_reserve __hfs_ext_write_extent hfs_get_block",
+    ),
+    (
+        "schedule synchronize_rcu_expedited namespace_unlock do_exit",
+        "schedule rcu_exp_wait_wake wait_rcu_exp_gp" + WORK,
+    ),
+    (
         "schedule nfs_wait_bit_killable nfs4_wait_clnt_recover nfs4_do_open",
         "schedule nfs4_run_state_manager/nfsv4" + THREAD,
     ),

@@ -91,6 +91,11 @@ _ENDS_WRITEBACK = replace(
     of=None,
     not_of=names(f"{_BELOW_WORKS} {_NO_DISK_NAMES}"),
 )
+_MOVED = replace(
+    _ENDS_WRITEBACK,
+    shows=_LOOP_WORK,
+    of=names("migrate_pages* migrate_folio_unmap"),
+)
 _SUSPENDS = "dm_suspend __dm_suspend dm_internal_suspend* dm_wait_for_completion"
 _SUSPENDED = replace(
     _BELOW_ALL,
@@ -111,6 +116,7 @@ _TARGET_WORKER = perhaps(
     stacked=True,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.MEMORY: (_MOVED,),
     c.OTHER: (_TARGET_WORKER,),
     c.JOURNAL_COMMIT_WAIT: (
         replace(

@@ -209,6 +209,14 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "io_sq_thread_stop(): until io_sq_thread() has completed exited",
     ),
     (
+        "synchronize_rcu_expedited",
+        "wait_rcu_exp_gp rcu_exp_sel_wait_wake rcu_exp_wait_wake",
+        "an expedited grace period of RCU (exp_wq)",
+        "it waits until such a grace period is over, and then wakes the others",
+        "kernel/rcu/tree_exp.h synchronize_rcu_expedited() queues wait_rcu_exp_gp() "
+        "and waits for rcu_exp_wait_wake()",
+    ),
+    (
         "afs_get_io_locks afs_lock_for_io*",
         "afs_wait_for_operation",
         "the I/O lock of a file of AFS (AFS_VNODE_IO_LOCK)",

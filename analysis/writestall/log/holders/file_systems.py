@@ -75,6 +75,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="the lock of a tree of HFS (tree_lock)",
+            why="it makes room in the tree, with its lock held",
+            source="fs/hfs/btree.c hfs_bmap_reserve(), called below hfs_find_init(), "
+            "extends the tree's file, whose extents may be in that tree; so hfsplus",
+            shows=names("hfs_bmap_reserve hfsplus_bmap_reserve"),
+            caller=names("hfs_find_init hfsplus_find_init"),
+            itself=True,
+        ),
+        replace(
+            GUESS,
             lock="the lock of a UBIFS inode (ui_mutex)",
             why="it makes room for a change, which inodes are written for",
             source="fs/ubifs/dir.c do_rename() with RENAME_WHITEOUT: called "

@@ -108,6 +108,7 @@ _NOT_THROTTLED = names(
     "dmu_tx_wait dmu_tx_delay writeback_inodes* writeback_sb_inodes "
     "generic_sync_sb_inodes writeback_single_inode"
 )
+_MOVES = names("unmap_and_move* migrate_folio_unmap migrate_pages_batch")
 _KSWAPD = names("kswapd balance_pgdat")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -154,6 +155,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_locked of a page",
             not_in=_NOT_WITH_PAGE,
             not_of=_READS,
+        ),
+        perhaps(
+            "it moves pages, and has those of its batch locked",
+            "mm/migrate.c migrate_pages_batch() keeps folios locked while it waits for "
+            "the next one (since 6.3); a page that is read in is none of them",
+            names("migrate_pages_batch"),
+            lock="PG_locked of a page that is moved",
+            not_caller=_READS,
         ),
         perhaps(
             "it copies a huge page, with the one of the file locked",
@@ -307,6 +316,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             itself=True,
         ),
         perhaps(
+            "it reads pages in, and has them locked until that has ended",
+            "mm/readahead.c page_cache_ra_unbounded(); mm/migrate.c waits for the lock "
+            "of a page that it is to move",
+            _READS_AHEAD,
+            lock="PG_locked of a page that is moved",
+            caller=_MOVES,
+            past=True,
+        ),
+        perhaps(
             "the page may be one of those that it reads in, and has locked",
             "mm/readahead.c page_cache_ra_unbounded() has new pages locked while the "
             "file system allocates memory for their bio; mm/migrate.c unmap_and_move() "
@@ -314,7 +332,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("read_pages mpage_readpages mpage_readahead *_readpages *_readahead"),
             lock="PG_locked of a page that is moved",
             of=names("__do_page_cache_readahead page_cache_ra_unbounded read_pages"),
-            caller=names("unmap_and_move* migrate_folio_unmap"),
+            caller=_MOVES,
             itself=True,
         ),
         perhaps(
