@@ -72,8 +72,13 @@ class LogAnswer:
         while out := [at for at in ends if not ends[at] <= ends.keys()]:
             for at in out:
                 del ends[at]
-        held = set[int]().union(*ends.values())
-        return sorted(at for at in ends if at in held) if held & {*self.choices} else []
+        todo = [at for at in self.choices if at in ends]
+        held = set[int]()
+        while todo:
+            new = ends[todo.pop()] - held
+            held |= new
+            todo += new
+        return sorted(held)
 
     def cycles(self, at: int) -> bool:
         """True when a task's chain comes back on itself."""

@@ -258,8 +258,8 @@ def _without_links(answer: LogAnswer) -> str:
     tasks, alike = answer.tasks, _kinds(answer)
     said = [
         _alike(answer, same, what + _may_end(answer, tasks.index(same[0])))
-        for what, same in alike.items()
-    ][:_SHOWN]
+        for what, same in list(alike.items())[:_SHOWN]
+    ]
     if len(tasks) == 1:
         return f"{said[0]}."
     rest = sum(map(len, list(alike.values())[_SHOWN:]))

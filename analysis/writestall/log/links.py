@@ -101,14 +101,15 @@ def _linked(
     that one waits for becomes a row."""
     links = reported(rows, found.listed)
     around, running = _by_shot(rows), _by_shot(found.running.values())
-    choices = {}
+    choices, added = {}, set[int]()
     for at, row in enumerate(tuple(rows)):
         if at in links:
             continue
         one = _link(row, around) or _behind_runner(row, running)
         if isinstance(one, Link):
             links[at] = one
-            if one.holder.runs and one.holder not in rows:
+            if one.holder.runs and id(one.holder) not in added:
+                added.add(id(one.holder))
                 rows.append(one.holder)
         elif one:
             choices[at] = one

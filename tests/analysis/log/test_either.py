@@ -60,3 +60,21 @@ def test_the_end_of_a_chain_names_both() -> None:
     )
     said_of = sentence(explained(*(row.report() for row in rows)), "")
     assert "(splices-1/3 or splices-2/4 may end that)" in said_of
+
+
+def test_a_circle_beside_a_ring_is_not_of_it() -> None:
+    """What the ring leads to is; two that hold each other's lock are apart."""
+    rows = [Shown(name, 10 + at, ROWS[name]) for at, name in enumerate(ROWS)]
+    inode = "schedule rwsem_down_write_failed xfs_ilock/xfs xfs_setattr/xfs "
+    rows += [
+        Shown("truncates", 20, inode + "notify_change do_truncate"),
+        Shown(
+            "splices",
+            21,
+            "schedule mutex_lock generic_file_splice_write xfs_file_splice_write/xfs",
+        ),
+    ]
+    answer = explained(*(row.report() for row in rows))
+    assert len(answer.links) == 2
+    names = {answer.tasks[at].task.comm for at in answer.knot}
+    assert names == {*ROWS}
