@@ -261,6 +261,11 @@ def test_a_function_that_calls_itself_has_the_lock_that_it_waits_for() -> None:
     assert "writepages" in sentence(explained(*(row.report() for row in rows)), "")
 
 
+def test_a_function_that_waits_for_an_event_does_not_wait_for_itself() -> None:
+    name = "jbd2_journal_commit_transaction/jbd2"
+    assert joined(Shown("jbd2/sda1-8", 1, f"__wait_on_buffer {name} {name}")) == {}
+
+
 def test_stacks_of_crash_without_numbers_and_addresses() -> None:
     stacks = [
         ["schedule", "jbd2_journal_commit_transaction", "kjournald2", "kthread"],

@@ -190,7 +190,8 @@ def _recurs(task: Stuck, lock: str, how: str) -> bool:
     """True where the function that waits for a lock is called by itself with it."""
     _, waits = _sleep(task) or ("", "")
     outer = [frame for frame in task.frames if plain_name(frame.symbol) == waits]
-    return len(outer) > 1 and how != READ and _holds(task, lock, how) == waits
+    again = len(outer) > 1 and how in MUTEX + WRITE + SEMAPHORE
+    return again and _holds(task, lock, how) == waits
 
 
 def _runs(function: str, work: str) -> bool:
