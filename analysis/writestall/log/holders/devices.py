@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from writestall.classify.rules import own_io
 from writestall.log.holders.form import Holder, names, perhaps
+from writestall.log.holders.queues import ENTERS
 from writestall.log.stuck import LIKELY
 from writestall_base import wait_classes as c
 
@@ -325,7 +326,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "blk_mq_update_nr_hw_queues __blk_mq_update_nr_hw_queues"
             ),
             lock="mq_freeze_depth of a queue",
-            of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
+            of=ENTERS,
             not_of=names("blk_mq_freeze_queue*"),
         ),
         perhaps(

@@ -27,6 +27,8 @@ _LIMITS = perhaps(
     past=True,
     stacked=True,
 )
+# Where a bio or a request enters its queue, and waits while that is frozen.
+ENTERS = names("blk_queue_enter __bio_queue_enter bio_queue_enter")
 _STORE_FROZE = perhaps(
     "it has frozen the queue, to store a file of sysfs",
     "block/blk-sysfs.c queue_attr_store() freezes the queue before it calls the file's "
@@ -35,7 +37,7 @@ _STORE_FROZE = perhaps(
     lock="mq_freeze_depth of a queue",
     also=names(_STORES),
     not_shows=names("blk_mq_freeze_queue_wait*"),
-    of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
+    of=ENTERS,
     stacked=True,
 )
 _HEAD = perhaps(
@@ -68,7 +70,7 @@ _DRIVER_FROZE = perhaps(
     "blkcg_activate_policy()",
     names(_FREEZERS),
     lock="mq_freeze_depth of a queue",
-    of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
+    of=ENTERS,
     stacked=True,
     itself=True,
 )
@@ -78,7 +80,7 @@ _RESETS = perhaps(
     "nvme_reset_work() nvme_unfreeze() at its end; so apple.c",
     names("nvme_reset_work apple_nvme_reset_work"),
     lock="mq_freeze_depth of a queue",
-    of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
+    of=ENTERS,
     stacked=True,
 )
 _SENDS = perhaps(
