@@ -75,7 +75,12 @@ def test_the_service_watches_within_its_limits(
     print(in_a_machine(kernel, artefacts(kernel), "watch_unit.py", *words))
 
 
-@pytest.mark.parametrize("case", ["watch", "record"])
+AS_WATCH = "watch reads a user's files by the same modules, and dumps them as a run"
+
+
+@pytest.mark.parametrize(
+    "case", ["watch", pytest.param("record", marks=pytest.mark.on_demand(AS_WATCH))]
+)
 def test_a_user_who_attacks_reads_nothing_and_stops_nothing(
     case: str, artefacts: Callable[[str], Path]
 ) -> None:

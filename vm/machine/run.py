@@ -34,6 +34,7 @@ from machine import (
     statuses,
     tsc,
     vmlinux,
+    wakes,
     watch,
 )
 from machine.channels import Channels
@@ -207,8 +208,8 @@ def _wait(command: list[str], job: Job, channels: Channels) -> int | None:
         channels.close_ours()
         try:
             for limit_s in _limits_s(job, channels):
-                with suppress(subprocess.TimeoutExpired):
-                    return process.wait(limit_s)
+                if wakes.ended(process, limit_s):
+                    return process.returncode
             return None
         finally:
             process.kill()

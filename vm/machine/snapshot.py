@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from machine import cache, initramfs, qemu
+from machine import cache, initramfs, qemu, wakes
 from machine.recipe import Recipe
 from writestall_base.errors import UserError
 
@@ -151,6 +151,5 @@ def _await_boot(process: subprocess.Popen[str], console: Path) -> None:
     """Return when the console says that init waits; raises UserError if it does not."""
     until_s = time.monotonic() + SAVE_LIMIT_S
     while initramfs.BOOTED not in console.read_text(errors="replace"):
-        if process.poll() is not None or time.monotonic() > until_s:
+        if wakes.ended(process, WATCHED_S) or time.monotonic() > until_s:
             raise UserError("no machine of this shape booted to be saved")
-        time.sleep(WATCHED_S)
