@@ -18,6 +18,12 @@ from writestall.log.traces import NO_SLEEPS
 # kernel/sched/core.c: what a task calls that gives way and is to run on.
 _PREEMPTED = re.compile(
     r"preempt_schedule(_\w+)?|_*cond_resched(_\w+)?|__schedule|schedule|yield"
+    r"|context_switch"
+)
+# arch/x86/include/asm/idtentry.h, kernel/entry/common.c: how a CPU comes to leave it.
+_ENTERED = re.compile(
+    r"(asm_)?(sysvec|exc)_\w+|(asm_)?common_interrupt|irqentry_\w+|raw_irqentry_\w+"
+    r"|apic_timer_interrupt|sched_show_task|show_stack|dump_stack\w*|nmi_\w+"
 )
 UNKNOWN = "stacks without schedule() innermost"
 
@@ -38,6 +44,14 @@ def preempted_in(frames: Sequence[Frame]) -> str:
     at = next((i for i, name in enumerate(names) if not _PREEMPTED.fullmatch(name)), 0)
     gave_way = any("_schedule_" in name or "resched" in name for name in names[:at])
     return names[at] if gave_way else ""
+
+
+def runs_in(frames: Sequence[Frame]) -> str:
+    """The innermost function of a task that a CPU runs, or would: not that by which it
+    was interrupted or showed itself."""
+    names = [frame.symbol for frame in frames]
+    left = (_PREEMPTED, _ENTERED)
+    return next((x for x in names if not any(n.fullmatch(x) for n in left)), names[0])
 
 
 def _sleeps(task: LoggedTask) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from writestall.classify.rules.block import BLOCK_LOCK
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log import asked
-from writestall.log.asleep import preempted_in
+from writestall.log.asleep import preempted_in, runs_in
 from writestall.log.disks import differ
 from writestall.log.holders.sections import WORK, sleep_kind, sleep_words
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
@@ -98,7 +98,7 @@ def _owner_does(stuck: Stuck) -> str:
     if not (stuck.task.frames or stuck.task.guesses):
         return "holds the lock (its stack is not in the log)"
     if stuck.runs:
-        return f"runs, in {stuck.frames[0].symbol}()"
+        return f"runs, in {runs_in(stuck.frames)}()"
     if stuck.task.state in (None, "R"):
         return "holds the lock and runs"
     if stuck.task.state == "S":

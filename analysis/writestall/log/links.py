@@ -8,8 +8,8 @@ where one task fits, `possible` where it may be another one.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -22,6 +22,7 @@ from writestall.classify.stack import (
 from writestall.log.answer import LogAnswer
 from writestall.log.asleep import UNKNOWN as NOT_ASLEEP
 from writestall.log.asleep import preempted_in, trace_kind
+from writestall.log.grace_periods import STALLS_RCU
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
 from writestall.log.holders.form import Holder
@@ -64,13 +65,13 @@ class _Sorted:
                 self._run(task)
         elif kind := trace_kind(task):
             self.no_sleeps[kind] += task.times
-            if kind == NOT_ASLEEP:
+            if kind == NOT_ASLEEP or task.stalls_rcu:
                 self._run(task)
         else:
             _count(self.stuck, _classified(task, owner))
 
     def _run(self, task: LoggedTask) -> None:
-        if task.frames and task.pid:
+        if (task.frames or task.stalls_rcu) and task.pid:
             role = _role(tuple(task.frames), task.comm)
             verdict = Verdict(c.OTHER)
             _count(self.running, Stuck(task, verdict, role, owner=True, runs=True))
@@ -101,11 +102,16 @@ def _linked(
     that one waits for becomes a row."""
     links = reported(rows, found.listed)
     around, running = _by_shot(rows), _by_shot(found.running.values())
+    stalling = _stalling((*rows, *found.running.values()))
     choices, added = {}, set[int]()
     for at, row in enumerate(tuple(rows)):
         if at in links:
             continue
-        one = _link(row, around) or _behind_runner(row, running)
+        one = (
+            _behind_stall(row, stalling)
+            or _link(row, around)
+            or _behind_runner(row, running)
+        )
         if isinstance(one, Link):
             links[at] = one
             if one.holder.runs and id(one.holder) not in added:
@@ -214,6 +220,28 @@ def _behind_runner(waiter: Stuck, shots: _Shots) -> Link | None:
             if len(found) == 1:
                 made = rule.made(waiter, found[0])
                 return Link(waiter, found[0], POSSIBLE, rule.why, made)
+    return None
+
+
+_Stalling = Mapping[tuple[str, int], Mapping[int | None, Stuck]]
+
+
+def _stalling(tasks: Iterable[Stuck]) -> _Stalling:
+    """Those that RCU names, by host and shot, and by pid."""
+    found: dict[tuple[str, int], dict[int | None, Stuck]] = defaultdict(dict)
+    for one in tasks:
+        for shot, task in one.seen.items():
+            if task.stalls_rcu:
+                found[task.host, shot].setdefault(task.pid, one)
+    return found
+
+
+def _behind_stall(waiter: Stuck, stalling: _Stalling) -> Link | None:
+    """The link to the one task that RCU names, of one that waits for a grace period."""
+    for shot in sorted(waiter.shots, reverse=True) if waiter.for_grace_period else ():
+        named = [*stalling.get((waiter.task.host, shot), {}).values()]
+        if len(named) == 1 and named[0] is not waiter:
+            return Link(waiter, named[0], LIKELY, STALLS_RCU)
     return None
 
 

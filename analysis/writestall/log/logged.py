@@ -30,7 +30,8 @@ class LoggedTask:
     may hang that the log does not show. `is_vouched`: the
     kernel says that it hangs, or it is of /proc; else `trace` names what the lines
     before the stack begin, if that is no stuck task (traces.py). `quotes`: how many
-    mails it was quoted in.
+    mails it was quoted in. `stalls_rcu`: RCU names it as one that its grace period
+    waits for.
     """
 
     line: int
@@ -58,6 +59,7 @@ class LoggedTask:
     is_vouched: bool = False
     trace: str | None = None
     quotes: int = 0
+    stalls_rcu: bool = False
 
     def was_stuck(self, after_s: float) -> bool:
         """True if it may have been stuck so many seconds after its report, or before

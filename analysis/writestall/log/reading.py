@@ -102,6 +102,7 @@ class _Log:
                     task.comm = task.comm or said.names[task.pid] or None
                     task.cgroup = said.cgroups.of(task.pid, task.line, boots)
             shown |= attach(tasks, said.locks, self._boots[name])
+            said.stalls.mark(tasks, self._boots[name])
         every = sorted(chain(*found.values()), key=lambda task: task.line)
         shots.number(every, self._boots, shown)
         return _once(every)

@@ -11,6 +11,7 @@ from writestall.classify.stack import is_sleep, says_who
 from writestall.log import heads, stack_lines, traces
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
+from writestall.log.grace_periods import StallLines
 from writestall.log.lines import Line
 from writestall.log.logged import LoggedTask
 from writestall.log.near_names import MAX_LABEL_LINES, NearNames
@@ -53,6 +54,7 @@ class Host:
     """What the lines of one host say of its tasks, by pid."""
 
     locks: LockLines = field(default_factory=LockLines)
+    stalls: StallLines = field(default_factory=StallLines)
     names: dict[int, str] = field(default_factory=dict)
     stuck: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     edge: Edge = field(default_factory=Edge)
@@ -182,6 +184,7 @@ class Reader:
     def _beside(self, number: int, body: str) -> bool:
         """True for a line that says of locks or cgroups what concerns any task."""
         locks, cgroups = self._host.locks, self._host.cgroups
+        self._host.stalls.line(number, body, self._stamp)
         if (locks.is_cut or _LOCKS.search(body)) and locks.line(
             number, body, self._stamp
         ):

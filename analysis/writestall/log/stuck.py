@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from writestall.classify.frames import Frame
+from writestall.classify.rules.block import GRACE_PERIOD
 from writestall.classify.stack import (
     Verdict,
     classify_frames,
@@ -208,6 +209,14 @@ class Stuck:
         return self.shows(_COMPLETION)
 
     @cached_property
+    def for_grace_period(self) -> bool:
+        """True when it waits for a grace period of RCU, or boosts who keeps one from
+        ending (kernel/rcu/tree_plugin.h rcu_boost())."""
+        rule = self.verdict.rule
+        waits = rule is not None and rule.words == GRACE_PERIOD
+        return waits or self.thread == "rcu_boost_kthread"
+
+    @cached_property
     def wanted(self) -> Held | None:
         """The lock it waits for, by lockdep: the last of its list, if taken there.
 
@@ -219,6 +228,9 @@ class Stuck:
         if not frames:
             # The kernel doubts all of the stack, but not that it sleeps for a lock.
             return held[-1] if self.for_lock else None
+        shown = is_sleep(frames[0].symbol)
+        if shown and "mutex" in held[-1].name and not self.for_lock:
+            return None  # kernel/locking/mutex.c has functions of its own for that
         taken = {one.at for one in held if one.is_same(held[-1])}
         return held[-1] if taken & {self.caller, first_caller(frames)} else None
 

@@ -134,3 +134,17 @@ def test_a_stack_of_doubtful_frames_sleeps_for_the_last_lock_of_its_list() -> No
         listed("freezes/14", OPEN + "loop_set_status+0x2a/0x9"),
     )
     assert named(answer)["closes"] == ("freezes", REPORTED)
+
+
+def test_a_mutex_that_a_function_holds_while_it_waits_for_other_things() -> None:
+    """Its list names the function, and its stack has no function of a mutex."""
+    held = " #0: ffffff01 (rcu_state.exp_mutex){+.+.}-{3:3}, at: "
+    funnel = MUTEX + "exp_funnel_lock synchronize_rcu_expedited"
+    answer = explained(
+        Shown("waits", 11, "schedule synchronize_rcu_expedited mnt_drop").report(),
+        Shown("queues", 12, funnel).report(),
+        HEAD,
+        listed("waits/11", held + "synchronize_rcu_expedited+0x4f/0x9e0"),
+        listed("queues/12", held + "exp_funnel_lock+0x1c/0x500"),
+    )
+    assert named(answer) == {"queues": ("waits", REPORTED)}
