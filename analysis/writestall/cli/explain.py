@@ -73,7 +73,7 @@ def _print_kind(name: str, kind: str) -> None:
 
 
 def _log(args: argparse.Namespace, kind: str | None) -> int:
-    from writestall.log import links, remarks, text
+    from writestall.log import kernel_reports, links, remarks, text
 
     place = args.log or str(args.run)
     try:
@@ -97,7 +97,8 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
         options.print_json(text.log_json(answer) | remarks.as_json(log))
         return options.ANSWERED
     if answer.tasks or answer.not_stuck:
-        options.print_lines(text.report(answer, remarks.name(place)))
+        besides = kernel_reports.said(log.reports)
+        options.print_lines(text.report(answer, remarks.name(place), besides))
     options.print_lines(remarks.lines(log))
     return options.ANSWERED
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from writestall.log.kernel_reports import SIGNS
+
 # What lines have that a stack, a report, a name or a restart begins with. Each begins
 # with a byte that is rare in a log: the search is as fast as these are few.
 _BEGIN = (
@@ -27,6 +29,8 @@ _FRAME = (
 )
 _BEGINS = re.compile(_BEGIN)
 _SIGN = re.compile(rb"%b|(?P<frame>%b)" % (_BEGIN, _FRAME), re.MULTILINE)
+# What the kernel reports besides. bytes.find() is many times as fast as _SIGN.
+_REPORTS = tuple(sign.encode() for sign in SIGNS)
 # Lines passed on around a sign: a head of old kernels, a name, fields of a record.
 BEFORE, AFTER = 24, 64
 # Behind so much of a log frames alone are no sign: it has thousands of lines that only
@@ -42,9 +46,13 @@ def near_stacks(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     """Numbered lines of a log of which some may belong to a stack."""
     number, wanted, passed = 1, 0, 0
     before = b""
-    for text in _whole_lines(chunks):
+    for text, is_report in _pieces(chunks):
         at, long = 0, passed > LONG_BYTES
         passed += len(text)
+        if is_report:
+            lines = [*before.split(b"\n")[:-1], text]
+            yield from enumerate(lines, number + 1 - len(lines))
+            before, number, wanted, at = b"", number + 1, max(wanted - 1, 0), len(text)
         while at < len(text):
             sign = (_SIGN if wanted or not long else _BEGINS).search(text, at)
             # Lines that still belong to the sign before.
@@ -69,6 +77,31 @@ def near_stacks(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
                 end = _line_end(text, at)
                 yield number, text[at:end]
                 number, at = number + 1, end
+
+
+def _pieces(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """The same text in pieces that end where lines do, and whether one is a line with
+    a report."""
+    for text in _whole_lines(chunks):
+        at = 0
+        for start in _reports(text):
+            if start > at:
+                yield text[at:start], False
+            at = _line_end(text, start)
+            yield text[start:at], True
+        if at < len(text):
+            yield text[at:], False
+
+
+def _reports(text: bytes) -> list[int]:
+    """Where the lines with a report begin."""
+    found = set()
+    for sign in _REPORTS:
+        at = text.find(sign)
+        while at >= 0:
+            found.add(text.rfind(b"\n", 0, at) + 1)
+            at = text.find(sign, _line_end(text, at))
+    return sorted(found)
 
 
 def _line_end(text: bytes, at: int) -> int:

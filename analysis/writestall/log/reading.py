@@ -9,7 +9,7 @@ Any text is taken: what is no frame and no head of a task is passed over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from writestall.common.compressed import DamagedError
@@ -18,6 +18,7 @@ from writestall.log.attached import attach
 from writestall.log.boots import Boots
 from writestall.log.broken_lines import whole
 from writestall.log.direction import Votes
+from writestall.log.kernel_reports import Report
 from writestall.log.lines import Line, of_another_program, prompt_host
 from writestall.log.logged import LoggedTask as LoggedTask
 from writestall.log.near_stacks import near_stacks
@@ -43,13 +44,15 @@ class Unshown:
 @dataclass(frozen=True, slots=True)
 class Log:
     """All that was read. `unreadable` names what the text is, if it is no log;
-    `damaged` says why it could not be read to its end."""
+    `damaged` says why it could not be read to its end, `reports` what the kernel
+    reported besides."""
 
     tasks: list[LoggedTask]
     unshown: list[Unshown]
     newest_first: bool = False
     unreadable: str | None = None
     damaged: str | None = None
+    reports: list[Report] = field(default_factory=list)
 
 
 class _Log:
@@ -81,7 +84,10 @@ class _Log:
         if key not in self._readers:
             self._readers[key] = Reader(self._hosts[key[0]])
         self._readers[key].line(number, line)
-        self._boots[key[0]].line(number, line)
+        boots = self._boots[key[0]]
+        stamp, boot = line.before + line.prefix, len(boots.starts)
+        self._hosts[key[0]].reports.line(number, line.body, stamp, boot)
+        boots.line(number, line)
 
     def tasks(self) -> list[LoggedTask]:
         """Every stack, in the order of time."""
@@ -124,6 +130,18 @@ class _Log:
             for pid, seen in host.stuck.items()
             if (name, pid) not in shown
         ]
+
+    def reports(self, tasks: list[LoggedTask]) -> list[Report]:
+        """What was reported near these tasks, in the order of the lines."""
+        of_host: dict[str, list[LoggedTask]] = {name: [] for name in self._hosts}
+        for task in tasks:
+            of_host[task.host].append(task)
+        found = [
+            replace(one, host=name)
+            for name, near in of_host.items()
+            for one in self._hosts[name].reports.near(near, self._boots[name])
+        ]
+        return sorted(found, key=lambda one: one.line)
 
 
 def read_log(lines: Iterable[str]) -> list[LoggedTask]:
@@ -169,9 +187,13 @@ def _read(rows: Iterable[Row]) -> Log:
     for row in chain(begin, lines):
         log.take(row)
     tasks = log.tasks()
+    reports = log.reports(tasks)
     for task in tasks:
         task.line = abs(task.line)
-    return Log(tasks, log.unshown(tasks), votes.newest_first)
+    for report in reports:
+        report.line = abs(report.line)
+    unshown = log.unshown(tasks)
+    return Log(tasks, unshown, votes.newest_first, reports=reports)
 
 
 def _undecided(

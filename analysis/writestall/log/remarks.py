@@ -92,4 +92,14 @@ def as_json(log: Log) -> dict[str, Any]:
             }
             for task in log.unshown
         ],
+        "reports": [
+            {
+                "line": one.line,
+                "host": one.host or None,
+                "what": one.words,
+                "times": one.times,
+                "time": one.time.text if one.time else None,
+            }
+            for one in log.reports
+        ],
     }

@@ -12,6 +12,7 @@ from writestall.log import heads, stack_lines, traces
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.grace_periods import StallLines
+from writestall.log.kernel_reports import ReportLines
 from writestall.log.lines import Line
 from writestall.log.logged import LoggedTask
 from writestall.log.near_names import MAX_LABEL_LINES, NearNames
@@ -55,6 +56,7 @@ class Host:
 
     locks: LockLines = field(default_factory=LockLines)
     stalls: StallLines = field(default_factory=StallLines)
+    reports: ReportLines = field(default_factory=ReportLines)
     names: dict[int, str] = field(default_factory=dict)
     stuck: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     edge: Edge = field(default_factory=Edge)

@@ -16,10 +16,12 @@ MANY_ALIKE = 10
 _DIGITS = "0123456789:-/"
 
 
-def report(answer: LogAnswer, where: str) -> Iterator[str]:
-    """The sentence, the next step, the chains from writer to root, and every stack's
-    class."""
+def report(answer: LogAnswer, where: str, besides: str = "") -> Iterator[str]:
+    """The sentence, what the log has besides, the next step, the chains from writer to
+    root, and every stack's class."""
     yield sentence(answer, where)
+    if besides:
+        yield besides
     if answer.tasks:
         yield f"next: {said(answer, root(answer))}"
     groups = _groups(answer)
