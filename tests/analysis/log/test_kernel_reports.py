@@ -9,7 +9,8 @@ import pytest
 
 from log_stacks import Shown
 from writestall.log import reading, remarks
-from writestall.log.kernel_reports import KINDS, SHOWN, said
+from writestall.log.kernel_reports import SHOWN, said
+from writestall.log.report_kinds import KINDS
 
 WAITS = Shown("jbd2/sda1-8", 1, "io_schedule __wait_on_buffer kjournald2").report()
 # A line of each kind, and what it reports.
@@ -60,6 +61,21 @@ LINES = {
     "Unable to handle kernel paging request at virtual address 8": "an oops",
     "BUG: unable to handle page fault for address: ffff8880": "an oops",
     "general protection fault, probably for non-canonical: 0000 [#1] SMP": "an oops",
+    "WARNING: CPU: 27 PID: 9 at kernel/sched/deadline.c:1995 enqueue": "a warning at k",
+    "xhci_hcd 0000:00:14.0: xHCI host controller not responding, assume dead": "xHCI",
+    "block nbd0: Connection timed out, retrying (1/2 alive)": "timeouts of nbd0",
+    "block nbd0: Possible stuck request 0000ab: control (write@0,4096B)": "of nbd0",
+    "NFS: state manager: lease expired failed on NFSv4 server srv with error 5": "srv",
+    "libceph: osd3 down": "osd3 of Ceph that does not answer",
+    "libceph: osd3 (1)10.0.0.1:6801 socket closed (con state OPEN)": "osd3 of Ceph",
+    "ceph: mds0 hung": "mds0 of Ceph that does not answer",
+    "Pool 'tank' has encountered an uncorrectable I/O failure and has": "pool tank",
+    "java: page allocation stalls for 10100ms, order:0": "allocations that stall",
+    "audit: audit_backlog=65 > audit_backlog_limit=64": "a queue of audit that is full",
+    "sched: RT throttling activated": "real-time tasks",
+    "CPU1: Watchdog detected hard LOCKUP on cpu 3": "CPU 3 that is locked up",
+    "WARNING: possible circular locking dependency detected": "a circle of locks",
+    "WARNING: possible recursive locking detected": "a lock that is taken twice",
     "kernel BUG at fs/inode.c:518!": "a BUG at fs/inode.c:518 (who died",
 }
 
@@ -82,7 +98,8 @@ def test_each_kind_is_read(line: str, words: str) -> None:
 def test_each_kind_has_a_line_and_a_source() -> None:
     for sign, form, *_, source in KINDS:
         assert any(sign in line for line in LINES), form
-        assert source.partition(" ")[0].endswith((".c", ".h"))
+        path = source.removeprefix("OpenZFS, ").partition(" ")[0]
+        assert path.endswith((".c", ".h"))
 
 
 def test_lines_of_one_thing_are_counted() -> None:
@@ -127,12 +144,17 @@ def test_it_is_found_far_from_any_stack() -> None:
 
 
 def test_hosts_stand_apart() -> None:
-    one = [
-        f"Nov  1 10:00:00 alpha kernel: {x}"
-        for x in at(90, "ata3: hard resetting link")
-    ]
-    two = [f"Nov  1 10:00:00 beta kernel: {line}" for line in at(100, *WAITS)]
-    assert not read(one, two).reports
+    link = at(90, "ata3: hard resetting link")
+    stuck = at(100, *WAITS)
+
+    def of(host: str, *lines: str) -> list[str]:
+        return [f"Nov  1 10:00:00 {host} kernel: {line}" for line in lines]
+
+    assert not read(of("alpha", *link), of("beta", *stuck)).reports
+    log = read(*(of(host, *link, *stuck) for host in ("alpha", "beta")))
+    assert "ata3 on alpha (line 1); resets of the link ata3 on beta" in said(
+        log.reports
+    )
 
 
 def test_no_line_takes_long() -> None:

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""report_kinds: list what the kernel reports of disks, servers and itself.
+
+Of each kind: what stands in each such line, its form, the words for it, and the file
+and function that print it.
+"""
+
+from __future__ import annotations
+
+_SCSI = r"\d{1,4}:\d{1,4}:\d{1,4}:\d{1,8}"
+KINDS: tuple[tuple[str, str, str, str], ...] = (
+    (
+        " error, dev ",
+        r" error, dev (?P<what>[\w!-]{1,32})\b",
+        "I/O errors of {what}",
+        "block/blk-mq.c blk_print_req_error()",
+    ),
+    (
+        "Buffer I/O error on dev",
+        r"Buffer I/O error on dev(?:ice)? (?P<what>[\w!-]{1,32})\b",
+        "I/O errors of {what}",
+        "fs/buffer.c buffer_io_error()",
+    ),
+    (
+        " resetting link",
+        r"\b(?P<what>ata\d{1,4})(?:\.\d{1,3})?: (?:hard|soft) resetting link",
+        "resets of the link {what}",
+        "drivers/ata/libata-eh.c ata_eh_reset()",
+    ),
+    (
+        ": failed command: ",
+        r"\b(?P<what>ata\d{1,4})\.\d{1,3}: failed command: ",
+        "failed commands of {what}",
+        "drivers/ata/libata-eh.c ata_eh_link_report()",
+    ),
+    (
+        "timing out command, waited",
+        r"\[(?P<what>\w{1,16})\] .{0,20}timing out command, waited",
+        "commands of {what} that time out",
+        "drivers/scsi/scsi_lib.c scsi_cmd_runtime_exceeced()",
+    ),
+    (
+        "Sense Key : ",
+        r"\[(?P<what>\w{1,16})\] .{0,20}Sense Key : (?:Hardware|Medium) Error",
+        "hardware or medium errors of {what}",
+        "drivers/scsi/scsi_logging.c scsi_log_print_sense_hdr()",
+    ),
+    (
+        "rejecting I/O to ",
+        rf"(?P<what>{_SCSI}): .{{0,20}}rejecting I/O to (?:offline|dead)",
+        "I/O that the SCSI device {what} rejects, for it is offline",
+        "drivers/scsi/scsi_lib.c scsi_device_state_check()",
+    ),
+    (
+        "Device offlined - not ready",
+        rf"(?P<what>{_SCSI}): Device offlined - not ready",
+        "the SCSI device {what} that error recovery took offline",
+        "drivers/scsi/scsi_error.c scsi_eh_offline_sdevs()",
+    ),
+    (
+        "ttempting task abort",
+        rf"(?P<what>{_SCSI}): .{{0,20}}ttempting task abort",
+        "commands of the SCSI device {what} that are aborted",
+        "drivers/scsi/mpt3sas/mpt3sas_scsih.c scsih_abort()",
+    ),
+    (
+        "nvme nvme",
+        r"\bnvme (?P<what>nvme\d{1,4}): I/O (?:tag )?\d{1,6} .{1,80} timeout, ",
+        "timeouts of {what}",
+        "drivers/nvme/host/pci.c nvme_timeout()",
+    ),
+    (
+        "controller is down; will reset",
+        r"\bnvme (?P<what>nvme\d{1,4}): controller is down; will reset",
+        "resets of {what}",
+        "drivers/nvme/host/pci.c nvme_warn_reset()",
+    ),
+    (
+        "imeout waiting for hardware interrupt",
+        r"\b(?P<what>mmc\d{1,3}): Timeout waiting for hardware interrupt",
+        "timeouts of {what}",
+        "drivers/mmc/host/sdhci.c sdhci_timeout_timer()",
+    ),
+    (
+        "USB disconnect, ",
+        r"\busb (?P<what>[\d.-]{1,16}): USB disconnect, ",
+        "the USB device {what} that went away",
+        "drivers/usb/core/hub.c usb_disconnect()",
+    ),
+    (
+        "peed USB device number ",
+        r"\busb (?P<what>[\d.-]{1,16}): reset \S{1,24} USB device number ",
+        "resets of the USB device {what}",
+        "drivers/usb/core/hub.c hub_port_init()",
+    ),
+    (
+        "xHCI host ",
+        r"xHCI host (?:controller )?not responding, assume",
+        "an xHCI controller that does not respond",
+        "drivers/usb/host/xhci-ring.c xhci_hc_died()",
+    ),
+    (
+        "block nbd",
+        r"\bblock (?P<what>nbd\d{1,4}): (?:Connection timed out|Possible stuck req)",
+        "timeouts of {what}",
+        "drivers/block/nbd.c nbd_xmit_timeout()",
+    ),
+    (
+        "Failing path ",
+        r"multipath: (?:\d{1,5}:\d{1,7}: )?Failing path (?P<what>[\d:]{3,12})",
+        "the path {what} of a multipath device that failed",
+        "drivers/md/dm-mpath.c fail_path()",
+    ),
+    (
+        "blocked FC remote port",
+        r"blocked FC remote port time out",
+        "a Fibre Channel port that is gone",
+        "drivers/scsi/scsi_transport_fc.c fc_timeout_deleted_rport()",
+    ),
+    (
+        "ping timeout of ",
+        r"ping timeout of \d{1,6} secs expired",
+        "a connection of iSCSI that does not answer",
+        "drivers/scsi/libiscsi.c iscsi_check_transport_timeouts()",
+    ),
+    (
+        "session recovery timed out",
+        r"session recovery timed out after",
+        "a session of iSCSI that is lost",
+        "drivers/scsi/scsi_transport_iscsi.c session_recovery_timedout()",
+    ),
+    (
+        "PingAck did not arrive",
+        r"drbd .{0,40}PingAck did not arrive in time",
+        "a peer of DRBD that does not answer",
+        "drivers/block/drbd/drbd_receiver.c drbd_ack_receiver()",
+    ),
+    (
+        "Disk failure on ",
+        r"\bmd/\S{1,40} Disk failure on (?P<what>\w{1,32})",
+        "the member {what} of an array that failed",
+        "drivers/md/raid1.c raid1_error()",
+    ),
+    (
+        "out-of-data-space",
+        r"device-mapper: thin: .{0,60}out-of-data-space",
+        "a thin pool without space",
+        "drivers/md/dm-thin.c notify_of_pool_mode_change()",
+    ),
+    (
+        " not responding, ",
+        r": server (?P<what>\S{1,80}) not responding, (?:still trying|timed out)",
+        "the server {what} that does not respond",
+        "net/sunrpc/clnt.c rpc_check_timeout()",
+    ),
+    (
+        "has not responded in ",
+        r"(?:Server |\\)(?P<what>[\w.:-]{1,80}) has not responded in \d",
+        "the SMB server {what} that does not respond",
+        "fs/smb/client/connect.c server_unresponsive()",
+    ),
+    (
+        "NFS: state manager",
+        r"NFS: state manager.{0,80} failed on NFSv4 server (?P<what>\S{1,80})",
+        "recovery of the state of the NFS server {what} that failed",
+        "fs/nfs/nfs4state.c nfs4_state_manager()",
+    ),
+    (
+        "libceph: osd",
+        r"libceph: (?P<what>osd\d{1,6}) (?:down|.{1,80} (?:closed|connect error))",
+        "{what} of Ceph that does not answer",
+        "net/ceph/osdmap.c decode_new_up_state_weight()",
+    ),
+    (
+        "ceph: mds",
+        r"\bceph: (?P<what>mds\d{1,6}) hung",
+        "{what} of Ceph that does not answer",
+        "fs/ceph/mds_client.c delayed_work()",
+    ),
+    (
+        "reached pool quota",
+        r"libceph: FULL or reached pool quota",
+        "a pool of Ceph that is full",
+        "net/ceph/osd_client.c (4.7 to 4.12)",
+    ),
+    (
+        "full or reached quota",
+        r"libceph: .{0,60}pool \d{1,20} is full or reached quota",
+        "a pool of Ceph that is full",
+        "net/ceph/osd_client.c __submit_request()",
+    ),
+    (
+        "Aborting journal on device",
+        r"Aborting journal on device (?P<what>[\w!-]{1,40})",
+        "the aborted journal of {what}",
+        "fs/jbd2/journal.c jbd2_journal_abort()",
+    ),
+    (
+        "emounting filesystem read-only",
+        r"\((?P<what>[\w!-]{1,40})\): Remounting filesystem read-only",
+        "{what} that was remounted read-only",
+        "fs/ext4/super.c ext4_handle_error()",
+    ),
+    (
+        "EXT4-fs error (device ",
+        r"EXT4-fs error \(device (?P<what>[\w!-]{1,40})\)",
+        "errors of ext4 on {what}",
+        "fs/ext4/super.c __ext4_error()",
+    ),
+    (
+        "BTRFS error (device ",
+        r"BTRFS error \(device (?P<what>[\w!-]{1,40})",
+        "errors of btrfs on {what}",
+        "fs/btrfs/messages.c btrfs_printk()",
+    ),
+    (
+        "metadata I/O error",
+        r"XFS \((?P<what>[\w!-]{1,40})\): metadata I/O error",
+        "I/O errors of the metadata of XFS on {what}",
+        "fs/xfs/xfs_buf.c xfs_buf_ioerror_alert()",
+    ),
+    (
+        "Shutting down filesystem",
+        r"XFS \((?P<what>[\w!-]{1,40})\): .{0,160}Shutting down filesystem",
+        "{what} that XFS has shut down",
+        "fs/xfs/xfs_fsops.c xfs_do_force_shutdown()",
+    ),
+    (
+        "uncorrectable I/O failure",
+        r"Pool '(?P<what>[^']{1,80})' has encountered an uncorrectable I/O failure",
+        "the pool {what} that ZFS has suspended",
+        "OpenZFS, module/zfs/zio.c zio_suspend()",
+    ),
+    (
+        "possible memory allocation deadlock",
+        r"possible memory allocation deadlock",
+        "allocations of XFS that find no memory",
+        "fs/xfs/kmem.c kmem_alloc() (before 6.9)",
+    ),
+    (
+        "Out of memory: ",
+        r"Out of memory: Kill",
+        "processes that were killed to free memory",
+        "mm/oom_kill.c __oom_kill_process()",
+    ),
+    (
+        "page allocation stalls for ",
+        r"page allocation stalls for \d",
+        "allocations that stall",
+        "mm/page_alloc.c __alloc_pages_slowpath() (4.10 to 4.14)",
+    ),
+    (
+        "> audit_backlog_limit=",
+        r"audit_backlog=\d{1,9} > audit_backlog_limit=",
+        "a queue of audit that is full",
+        "kernel/audit.c audit_log_start()",
+    ),
+    (
+        "RT throttling activated",
+        r"sched: RT throttling activated",
+        "real-time tasks that take all of a CPU",
+        "kernel/sched/rt.c sched_rt_runtime_exceeded()",
+    ),
+    (
+        "hard LOCKUP on cpu",
+        r"Watchdog detected hard LOCKUP on cpu (?P<what>\d{1,5})",
+        "CPU {what} that is locked up",
+        "kernel/watchdog.c watchdog_hardlockup_check()",
+    ),
+    (
+        "possible circular locking",
+        r"possible circular locking dependency detected",
+        "a circle of locks that lockdep has found",
+        "kernel/locking/lockdep.c print_circular_bug_header()",
+    ),
+    (
+        "possible recursive locking",
+        r"possible recursive locking detected",
+        "a lock that is taken twice, as lockdep has found",
+        "kernel/locking/lockdep.c print_deadlock_bug()",
+    ),
+    (
+        "soft lockup - CPU#",
+        r"soft lockup - CPU#(?P<what>\d{1,5}) stuck for",
+        "CPU {what} that is locked up",
+        "kernel/watchdog.c watchdog_timer_fn()",
+    ),
+    (
+        "workqueue lockup - pool",
+        r"BUG: workqueue lockup - pool",
+        "a pool of workers that makes no progress",
+        "kernel/workqueue.c wq_watchdog_timer_fn()",
+    ),
+    (
+        "detected stall",
+        r"\brcu_\w{1,40} (?:self-)?detected stalls? on",
+        "grace periods of RCU that do not end",
+        "kernel/rcu/tree_stall.h print_other_cpu_stall()",
+    ),
+    (
+        "detected expedited stalls",
+        r"\brcu_\w{1,40} detected expedited stalls on",
+        "grace periods of RCU that do not end",
+        "kernel/rcu/tree_exp.h synchronize_rcu_expedited_stall()",
+    ),
+    (
+        "nable to handle kernel ",
+        r"\b[Uu]nable to handle kernel ",
+        "an oops (who died may have held a lock)",
+        "arch/x86/mm/fault.c show_fault_oops()",
+    ),
+    (
+        "unable to handle page fault",
+        r"BUG: unable to handle page fault",
+        "an oops (who died may have held a lock)",
+        "arch/x86/mm/fault.c show_fault_oops()",
+    ),
+    (
+        "general protection fault",
+        r"\bgeneral protection fault.{0,80}: 0000 \[#\d",
+        "an oops (who died may have held a lock)",
+        "arch/x86/kernel/traps.c exc_general_protection()",
+    ),
+    (
+        "WARNING: CPU: ",
+        r"\bWARNING: CPU: \d{1,5} PID: \d{1,10} at (?P<what>[\w./-]{1,80}:\d{1,6})",
+        "a warning at {what}",
+        "kernel/panic.c __warn()",
+    ),
+    (
+        "kernel BUG at ",
+        r"\bkernel BUG at (?P<what>\S{1,80}?)!",
+        "a BUG at {what} (who died may have held a lock)",
+        "lib/bug.c __report_bug()",
+    ),
+)
