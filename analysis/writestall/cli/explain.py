@@ -73,7 +73,7 @@ def _print_kind(name: str, kind: str) -> None:
 
 
 def _log(args: argparse.Namespace, kind: str | None) -> int:
-    from writestall.log import kernel_reports, links, remarks, text
+    from writestall.log import links, remarks, text
 
     place = args.log or str(args.run)
     try:
@@ -94,11 +94,11 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
     if kind:
         _print_kind(place, kind)
     if args.json:
-        options.print_json(text.log_json(answer) | remarks.as_json(log))
+        options.print_json(text.log_json(answer, log.reports) | remarks.as_json(log))
         return options.ANSWERED
     if answer.tasks or answer.not_stuck:
-        besides = kernel_reports.said(log.reports)
-        options.print_lines(text.report(answer, remarks.name(place), besides))
+        where = remarks.name(place)
+        options.print_lines(text.report(answer, where, log.reports))
     options.print_lines(remarks.lines(log))
     return options.ANSWERED
 

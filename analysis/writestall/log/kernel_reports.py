@@ -7,7 +7,7 @@ These lines are no stacks, but tell why a disk does not answer, or who died with
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from writestall.log.boots import Boots
@@ -16,12 +16,19 @@ from writestall.log.report_kinds import KINDS
 from writestall.log.times import Time, gap_s, time_of
 
 SIGNS = tuple(dict.fromkeys(sign for sign, *_ in KINDS))
-_FORMS = tuple((sign, re.compile(form), words) for sign, form, words, _ in KINDS)
+_FORMS = tuple(
+    (sign, re.compile(form), words, source) for sign, form, words, source in KINDS
+)
 _ANY = re.compile("|".join(map(re.escape, SIGNS)))
 # What was reported longer than this before the first stack is another matter.
 BEFORE_S = 12 * 3600
 SHOWN = 4
 _MOST = 1000  # of one host
+# Who prints what is of a disk, its link or its path. A device of USB may be any.
+_OF_DISKS = (
+    "block/",
+    *(f"drivers/{name}/" for name in "ata block md mmc nvme scsi".split()),
+)
 
 
 @dataclass(slots=True)
@@ -34,6 +41,7 @@ class Report:
     time: Time | None
     host: str = ""
     times: int = 1
+    of_disk: bool = False
 
 
 class ReportLines:
@@ -46,14 +54,16 @@ class ReportLines:
         """Take the next line, of that boot; `stamp` has its time."""
         if not _ANY.search(body):
             return
-        for sign, form, words in _FORMS:
+        for sign, form, words, source in _FORMS:
             if sign in body and (match := form.search(body)):
                 said = words.format(**match.groupdict())
                 known = self._found.get((said, boot))
                 if known:
                     known.times, known.time = known.times + 1, time_of(stamp)
                 elif len(self._found) < _MOST:
-                    self._found[said, boot] = Report(number, said, time_of(stamp))
+                    one = Report(number, said, time_of(stamp))
+                    one.of_disk = source.startswith(_OF_DISKS)
+                    self._found[said, boot] = one
                 return
 
     def near(self, tasks: Iterable[LoggedTask], boots: Boots) -> Iterator[Report]:
@@ -67,8 +77,8 @@ class ReportLines:
                 yield report
 
 
-def said(reports: list[Report]) -> str:
-    """What the log has besides stacks, in one line; empty without anything."""
+def said(reports: Sequence[Report]) -> str:
+    """What the log has besides stacks, in one line."""
     several = len({one.host for one in reports}) > 1
     found = []
     for one in reports[:SHOWN]:
@@ -77,4 +87,4 @@ def said(reports: list[Report]) -> str:
         found.append(f"{one.words}{where} ({times}line {one.line})")
     if len(reports) > SHOWN:
         found.append(f"and {len(reports) - SHOWN} more")
-    return f"the log also reports: {'; '.join(found)}" if found else ""
+    return f"the log also reports: {'; '.join(found)}"

@@ -7,6 +7,7 @@ remedy, with the manual or the part of the kernel's documentation that has it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from writestall.classify.rules.block import (
@@ -119,6 +120,7 @@ from writestall.log.holders.sections import (
     WRITE,
     sleep_kind,
 )
+from writestall.log.kernel_reports import Report
 from writestall.log.links import LogAnswer, Stuck
 from writestall_base import wait_classes as c
 
@@ -768,9 +770,22 @@ def of_root(answer: LogAnswer, end: int) -> Step:
     return _DEADLOCK if answer.is_deadlock(circle) else _CIRCLE
 
 
-def said(answer: LogAnswer, end: int) -> str:
-    """The step and its source in one line."""
+def said(answer: LogAnswer, end: int, reports: Iterable[Report] = ()) -> str:
+    """The step and its source in one line; where the root waits for a disk, what the
+    log reports of one comes first."""
     step = of_root(answer, end)
+    if step is CLASSES[c.DEVICE_IO]:
+        fails = next((one for one in reports if one.of_disk), None)
+        step = _failing(fails) if fails else step
     pid = answer.tasks[end].task.pid
     text = step.text.replace("{pid}", str(pid) if pid is not None else "PID")
     return f"{text} ({step.source})"
+
+
+def _failing(report: Report) -> Step:
+    """The step for a disk of which the log reports errors."""
+    text = (
+        f"see to the disk that fails ({report.words}, line {report.line}): its cable, "
+        "path and controller, smartctl -a"
+    )
+    return Step(text, "smartctl(8)")

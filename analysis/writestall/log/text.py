@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from writestall.log import kernel_reports
 from writestall.log.headline import does, nearness, root, sentence
+from writestall.log.kernel_reports import Report
 from writestall.log.links import REPORTED, LogAnswer, Stuck
 from writestall.log.next_steps import said
 
@@ -16,14 +18,16 @@ MANY_ALIKE = 10
 _DIGITS = "0123456789:-/"
 
 
-def report(answer: LogAnswer, where: str, besides: str = "") -> Iterator[str]:
+def report(
+    answer: LogAnswer, where: str, reports: Sequence[Report] = ()
+) -> Iterator[str]:
     """The sentence, what the log has besides, the next step, the chains from writer to
     root, and every stack's class."""
     yield sentence(answer, where)
-    if besides:
-        yield besides
+    if reports:
+        yield kernel_reports.said(reports)
     if answer.tasks:
-        yield f"next: {said(answer, root(answer))}"
+        yield f"next: {said(answer, root(answer), reports)}"
     groups = _groups(answer)
     for path, members in groups:
         yield ""
@@ -128,7 +132,7 @@ def _when(answer: LogAnswer, stuck: Stuck) -> str:
     return f"  at {time.text}" if time and answer.several_moments else ""
 
 
-def log_json(answer: LogAnswer) -> dict[str, Any]:
+def log_json(answer: LogAnswer, reports: Sequence[Report] = ()) -> dict[str, Any]:
     """The same as a table of tasks; `waits_for` is an index into it, `either` has two
     of which one fits."""
     index = {id(task): at for at, task in enumerate(answer.tasks)}
@@ -159,7 +163,7 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
         )
     return {
         "format": 1,
-        "next": said(answer, root(answer)) if rows else None,
+        "next": said(answer, root(answer), reports) if rows else None,
         "tasks": rows,
         "not_stuck": answer.not_stuck,
         "no_sleep": dict(answer.no_sleeps),

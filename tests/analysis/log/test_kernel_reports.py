@@ -10,7 +10,9 @@ import pytest
 from log_stacks import Shown
 from writestall.log import reading, remarks
 from writestall.log.kernel_reports import SHOWN, said
+from writestall.log.links import explain_log
 from writestall.log.report_kinds import KINDS
+from writestall.log.text import log_json, report
 
 WAITS = Shown("jbd2/sda1-8", 1, "io_schedule __wait_on_buffer kjournald2").report()
 # A line of each kind, and what it reports.
@@ -109,6 +111,19 @@ def test_lines_of_one_thing_are_counted() -> None:
     )
     (row,) = remarks.as_json(log)["reports"]
     assert (row["line"], row["times"], row["host"]) == (1, 3, None)
+
+
+def test_the_next_step_is_the_disk_that_fails() -> None:
+    """For who waits for a disk, and only where one is reported."""
+    others = "kernel BUG at fs/inode.c:518!", "usb 1-1: USB disconnect, device number 4"
+    for lines, begins in (
+        ((*others, "ata3: hard resetting link"), "see to the disk that fails (resets "),
+        (others, "see whether the disk answers"),
+    ):
+        log = read(at(90, *lines), at(100, *WAITS))
+        answer = explain_log(log.tasks)
+        assert log_json(answer, log.reports)["next"].startswith(begins)
+        assert f"next: {begins}" in "\n".join(report(answer, "log", log.reports))
 
 
 def test_many_are_a_short_line() -> None:
