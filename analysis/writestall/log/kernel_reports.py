@@ -52,7 +52,8 @@ class ReportLines:
 
     def line(self, number: int, body: str, stamp: str, boot: int) -> None:
         """Take the next line, of that boot; `stamp` has its time."""
-        if not _ANY.search(body):
+        is_frame = "+0x" in body and ":" not in body
+        if is_frame or not _ANY.search(body):
             return
         for sign, form, words, source in _FORMS:
             if sign in body and (match := form.search(body)):

@@ -15,7 +15,6 @@ from itertools import chain, islice
 from writestall.common.compressed import DamagedError
 from writestall.log import decoding, shots, unreadable
 from writestall.log.attached import attach
-from writestall.log.boots import Boots
 from writestall.log.broken_lines import whole
 from writestall.log.direction import Votes
 from writestall.log.kernel_reports import Report
@@ -62,7 +61,6 @@ class _Log:
         self._hosts: dict[str, Host] = {}
         self._readers: dict[tuple[str, str], Reader] = {}
         self._last = ("", "")
-        self._boots: dict[str, Boots] = {}
         # The hosts that prompts name; the first is also that of lines without a prompt.
         self._prompts: dict[str, str] = {}
         self._at = ""
@@ -80,14 +78,14 @@ class _Log:
             key = self._last
         self._last = key
         if key[0] not in self._hosts:
-            self._hosts[key[0]], self._boots[key[0]] = Host(), Boots()
+            self._hosts[key[0]] = Host()
         if key not in self._readers:
             self._readers[key] = Reader(self._hosts[key[0]])
         self._readers[key].line(number, line)
-        boots = self._boots[key[0]]
-        stamp, boot = line.before + line.prefix, len(boots.starts)
-        self._hosts[key[0]].reports.line(number, line.body, stamp, boot)
-        boots.line(number, line)
+        host = self._hosts[key[0]]
+        stamp, boot = line.before + line.prefix, len(host.boots.starts)
+        host.reports.line(number, line.body, stamp, boot)
+        host.boots.line(number, line)
 
     def tasks(self) -> list[LoggedTask]:
         """Every stack, in the order of time."""
@@ -103,21 +101,21 @@ class _Log:
             for task in tasks:
                 task.host = name
                 if task.pid is not None:
-                    boots = self._boots[name].starts
+                    boots = said.boots.starts
                     said.names.setdefault(task.pid, task.comm or "")
                     task.comm = task.comm or said.names[task.pid] or None
                     task.cgroup = said.cgroups.of(task.pid, task.line, boots)
-            shown |= attach(tasks, said.locks, self._boots[name])
-            said.stalls.mark(tasks, self._boots[name])
+            shown |= attach(tasks, said.locks, said.boots)
+            said.stalls.mark(tasks, said.boots)
         every = sorted(chain(*found.values()), key=lambda task: task.line)
-        shots.number(every, self._boots, shown)
+        boots_of = {name: host.boots for name, host in self._hosts.items()}
+        shots.number(every, boots_of, shown)
         return _once(every)
 
     def _rename(self, host: str) -> None:
         """Give the lines of no named host to this one."""
         if host not in self._hosts and "" in self._hosts:
             self._hosts[host] = self._hosts.pop("")
-            self._boots[host] = self._boots.pop("")
             for key in [key for key in self._readers if not key[0]]:
                 self._readers[host, key[1]] = self._readers.pop(key)
 
@@ -139,7 +137,7 @@ class _Log:
         found = [
             replace(one, host=name)
             for name, near in of_host.items()
-            for one in self._hosts[name].reports.near(near, self._boots[name])
+            for one in self._hosts[name].reports.near(near, self._hosts[name].boots)
         ]
         return sorted(found, key=lambda one: one.line)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep, says_who
 from writestall.log import heads, stack_lines, traces
+from writestall.log.boots import Boots
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.grace_periods import StallLines
@@ -54,6 +55,7 @@ _SCHEDULE = frozenset(("__schedule", "context_switch", "__switch_to"))
 class Host:
     """What the lines of one host say of its tasks, by pid."""
 
+    boots: Boots = field(default_factory=Boots)
     locks: LockLines = field(default_factory=LockLines)
     stalls: StallLines = field(default_factory=StallLines)
     reports: ReportLines = field(default_factory=ReportLines)
