@@ -264,9 +264,10 @@ def _unless_another(
     for other in rules[rules.index(rule) + 1 :]:
         if other.lock != rule.lock or other.source == rule.source:
             continue
-        if any(
-            task.order() != holder.order() for task in other.fitting(waiter, around)
-        ):
+        found = other.fitting(waiter, around)
+        if rule.same_program and holder.task.comm == waiter.task.comm:
+            found = [task for task in found if task.task.comm == waiter.task.comm]
+        if any(task.order() != holder.order() for task in found):
             if confidence == POSSIBLE and not rule.any_right:
                 return None
             confidence = POSSIBLE

@@ -50,7 +50,8 @@ _PINNED = names(
 )
 # Those of XFS's functions that take the IOLOCK, and what they take it through.
 _XFS_FILE_OPERATIONS = names(
-    "xfs_file_* xfs_ilock_iocb* xfs_rw_ilock xfs_vn_setattr* xfs_setattr_size "
+    "xfs_file_* xfs_ilock_iocb* xfs_rw_ilock xfs_vn_setattr* xfs_vn_fiemap "
+    "xfs_setattr_size "
     "xfs_write xfs_read xfs_change_file_space xfs_ioc_space xfs_reflink_*prep*"
 )
 XFS_BUFFER = Rule(
@@ -402,9 +403,11 @@ RULES: tuple[Rule, ...] = (
         names(
             "f2fs_create f2fs_link f2fs_unlink f2fs_symlink f2fs_mkdir f2fs_mknod "
             "f2fs_rename* f2fs_cross_rename f2fs_new_inode f2fs_do_truncate_blocks "
-            "f2fs_convert_inline_inode"
+            "f2fs_convert_inline_inode __f2fs_tmpfile f2fs_setxattr f2fs_evict_inode "
+            "f2fs_do_collapse fill_zero f2fs_need_inode_block_update"
         ),
-        "fs/f2fs/f2fs.h f2fs_lock_op(), inlined into these: cp_rwsem",
+        "fs/f2fs/f2fs.h f2fs_lock_op(), inlined into these: cp_rwsem; node.c "
+        "f2fs_need_inode_block_update(): node_write, which a checkpoint takes, too",
         wait=(LOCK,),
         first=True,
         bare=True,

@@ -12,17 +12,19 @@ _FILE_OPERATIONS = names(
     "inode_lock* __inode_lock* fh_lock* *_write_iter *_read_iter *_file_aio_write "
     "*_file_write *_file_buffered_write *_file_buffered_aio_write *_writev "
     "*_file_dio_*write* *_llseek* *_file_fsync *_sync_file *_fallocate vfs_fsync* "
-    "do_truncate do_sys_ftruncate notify_change chown_common chmod_common "
-    "utimes_common *_getattr vfs_utimes vfs_setxattr* vfs_removexattr* "
-    "*_remap_file_range* lock_two_* xfs_ilock2_* xfs_lock_two_* process_measurement "
-    "iterate_dir vfs_readdir lookup_slow __lookup_slow lookup_one* lookup_create "
-    "real_lookup do_lookup walk_component do_last open_last_lookups path_openat "
-    "link_path_walk filename_create *_path_create start_dirop* __start_dirop* "
-    "start_creating* start_removing* start_renaming* lock_rename* vfs_create vfs_mk* "
-    "vfs_link vfs_symlink vfs_unlink do_unlinkat filename_unlinkat do_rmdir vfs_rmdir "
-    "vfs_rename nfsd_create* nfsd_unlink nfsd_rename nfsd_link nfsd_setattr "
-    "nfsd_lookup* nfsd_proc_create nfsd*_create_file lock_two_nondirectories "
-    "generic_file_splice_write btrfs_inode_lock btrfs_buffered_write "
+    "do_truncate do_sys_ftruncate notify_change chown_common chmod_common f2fs_fiemap "
+    "btrfs_fiemap gfs2_fiemap nilfs_fiemap utimes_common *_getattr vfs_utimes "
+    "vfs_setxattr* vfs_removexattr* *_remap_file_range* lock_two_* xfs_ilock2_* "
+    "xfs_lock_two_* process_measurement iterate_dir wrap_directory_iterator "
+    "vfs_readdir lookup_slow __lookup_slow lookup_one* lookup_create real_lookup "
+    "do_lookup walk_component do_last open_last_lookups path_openat link_path_walk "
+    "filename_create *_path_create start_dirop* __start_dirop* start_creating* "
+    "start_removing* start_renaming* lock_rename* do_renameat2 filename_renameat2 "
+    "vfs_fileattr_set vfs_create vfs_mk* vfs_link vfs_symlink vfs_unlink do_unlinkat "
+    "filename_unlinkat do_rmdir vfs_rmdir vfs_rename nfsd_create* nfsd_unlink "
+    "nfsd_rename nfsd_link nfsd_setattr nfsd_lookup* nfsd_proc_create "
+    "nfsd*_create_file lock_two_nondirectories generic_file_splice_write "
+    "btrfs_get_dir_last_index btrfs_inode_lock btrfs_buffered_write "
     "btrfs_direct_write nfs_start_io_* netfs_start_io_* ceph_start_io_*"
 )
 
@@ -159,10 +161,11 @@ RULES: tuple[Rule, ...] = (
         names(
             "freeze_super* thaw_super* iterate_supers* __iterate_supers super_lock* "
             "__super_lock* grab_super* get_super* user_get_super lock_super "
-            "deactivate_super sync_supers do_remount do_reconfigure_mnt dqget "
-            "wait_on_dquot dqput"
+            "deactivate_super sync_supers do_remount do_reconfigure_mnt "
+            "vfs_cmd_reconfigure *sys_fsconfig *sys_syncfs dqget wait_on_dquot dqput"
         ),
-        "fs/super.c: s_umount; fs/quota/dquot.c: a quota's own lock",
+        "fs/super.c, fs/fsopen.c vfs_cmd_reconfigure(), fs/sync.c syncfs(): s_umount; "
+        "fs/quota/dquot.c: a quota's own lock",
         wait=(LOCK, EVENT),
         first=True,
         bare=True,

@@ -22,7 +22,10 @@ _OF_FUNCTION = perhaps(
     lock="a lock of one function",
     of=_SLEEPS,
     not_of=names("gfs2_glock_* *ocfs2_*_lock* dlm_lock*"),
-    not_caller=names("lock_acquire __lock_acquire lock_acquired"),
+    # fs/super.c: those of s_umount are in superblocks.
+    not_caller=names(
+        "lock_acquire __lock_acquire lock_acquired freeze_super *sys_fsconfig"
+    ),
     not_in=(c.DIRTY_THROTTLE, c.JOURNAL_SPACE),
     same_function=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from writestall.log.holders.form import BEFORE, GUESS, Holder, names
+from writestall.log.holders.form import BEFORE, GUESS, Holder, names, of_row
 from writestall_base import wait_classes as c
 
 _I_DATA_SEM = names(
@@ -46,6 +46,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="the lock of ext4's writeback (s_writepages_rwsem)",
+            why="it writes pages, which a change of how files are written waits for",
+            source="fs/ext4/inode.c ext4_writepages() holds s_writepages_rwsem for "
+            "reading, ext4_change_inode_journal_flag() takes it to write",
+            shows=names("ext4_writepages"),
+            caller=names("ext4_change_inode_journal_flag ext4_*_migrate"),
+            any_right=True,
+        ),
+        replace(
+            GUESS,
             lock="the lock of ext4's list of orphans (s_orphan_lock)",
             why="it changes the list of orphans",
             source="fs/ext4/orphan.c ext4_orphan_del() holds s_orphan_lock while it "
@@ -53,6 +63,30 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=names("ext4_orphan_del ext3_orphan_del"),
             not_in=(c.FS_LOCK,),
             caller=names("ext*_orphan_add ext*_orphan_del"),
+        ),
+        of_row(
+            "the inode of ocfs2's allocator of inodes",
+            "ocfs2_reserve_suballoc_bits ocfs2_remove_inode",
+            "ocfs2_mknod ocfs2_symlink ocfs2_create_inode_in_orphan",
+            "it has reserved an inode, with the allocator's inode locked",
+            "fs/ocfs2/suballoc.c ocfs2_reserve_suballoc_bits(): inode_lock() of a "
+            "system file, until ocfs2_free_alloc_context()",
+        ),
+        of_row(
+            "the inode of ocfs2's local allocator",
+            "ocfs2_reserve_local_alloc_bits",
+            "ocfs2_extend_allocation ocfs2_mknod ocfs2_symlink",
+            "it has reserved clusters, with the allocator's inode locked",
+            "fs/ocfs2/localalloc.c ocfs2_reserve_local_alloc_bits(): inode_lock() of a "
+            "system file, until ocfs2_free_alloc_context()",
+        ),
+        of_row(
+            "the inode of ocfs2's truncate log",
+            "ocfs2_flush_truncate_log",
+            "__ocfs2_flush_truncate_log",
+            "it flushes the truncate log, with its inode locked",
+            "fs/ocfs2/alloc.c ocfs2_truncate_log_worker(): inode_lock() around "
+            "__ocfs2_flush_truncate_log()",
         ),
         replace(
             GUESS,

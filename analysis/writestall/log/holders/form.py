@@ -217,7 +217,9 @@ class Holder:
         """Which of those that fit, and how sure it is; None where too many do."""
         first = found[0]
         known = self.stacked or bool(waiter.file_systems & first.file_systems)
-        together = known and self.any_right and not _are_of_several(found)
+        shown = {task.file_systems for task in found} - {frozenset()}
+        near = known or (len(shown) <= 1 and not waiter.file_systems)
+        together = near and self.any_right and not _are_of_several(found)
         if len(found) > 1 and not together and not self._pool(found):
             return None
         sure = known and len(found) == 1 and not (waiter.guessed or first.guessed)

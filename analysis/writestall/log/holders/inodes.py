@@ -17,43 +17,52 @@ _LOCKS_DIRECTORY = names(
     "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
     "lookup_one* lookup_create real_lookup do_lookup walk_component link_path_walk "
     "filename_create kern_path_create user_path_create start_dirop* __start_dirop* "
-    "start_creating* start_removing* start_renaming* lock_rename* do_unlinkat "
-    "filename_unlinkat do_rmdir filename_rmdir iterate_dir vfs_readdir vfs_mkdir "
-    "vfs_create"
+    "start_creating* start_removing* start_renaming* lock_rename* do_renameat2 "
+    "filename_renameat2 do_unlinkat filename_unlinkat do_rmdir filename_rmdir "
+    "iterate_dir vfs_readdir vfs_mkdir vfs_create btrfs_get_dir_last_index "
+    "btrfs_opendir"
 )
 _IN_DIRECTORY = names(
     "*_lookup *_create *_mkdir *_mknod *_unlink *_rmdir *_rename *_rename2 *_link "
     "*_symlink *_tmpfile *_atomic_open *_readdir *_iterate *_iterate_shared "
-    "xfs_vn_ci_lookup xfs_generic_create nfs_force_lookup_revalidate iterate_dir"
+    "xfs_vn_ci_lookup xfs_generic_create nfs_force_lookup_revalidate iterate_dir "
+    "btrfs_mksubvol btrfs_ioctl_snap_destroy"
 )
 _DIRECTORY_CALL = names(
     "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
     "lookup_one* filename_create do_mkdirat do_mknodat do_symlinkat do_linkat "
     "do_unlinkat filename_unlinkat do_rmdir do_renameat2 iterate_dir vfs_readdir "
-    "vfs_mkdir vfs_unlink vfs_rename vfs_rmdir vfs_link vfs_symlink vfs_create"
+    "vfs_mkdir vfs_unlink vfs_rename vfs_rmdir vfs_link vfs_symlink vfs_create "
+    "btrfs_ioctl"
 )
 # fs/readdir.c iterate_dir(), fs/namei.c lookup_slow(): since 4.7 they share the lock.
 _SHARES_DIRECTORY = names("iterate_dir lookup_slow __lookup_slow")
 _SECOND_LOCK = names("vfs_unlink vfs_rename vfs_rmdir vfs_link")
-# Of a file: fs/ext4/file.c, fs/xfs/xfs_file.c, mm/filemap.c; no fsync but btrfs's.
+# Of a file: fs/ext4/file.c, fs/xfs/xfs_file.c, mm/filemap.c; of the fsyncs those named.
 _IN_FILE = names(
-    "ext4_buffered_write_iter ext4_dio_write_iter ext4_dax_write_iter "
-    "ext4_dio_read_iter ext4_file_write ext4_fallocate ext4_setattr "
-    "ext4_collapse_range ext4_insert_range generic_file_write_iter "
+    "ext4_file_write_iter ext4_buffered_write_iter ext4_dio_write_iter "
+    "ext4_dax_write_iter ext4_dio_read_iter ext4_file_write ext4_fallocate "
+    "ext4_setattr ext4_collapse_range ext4_insert_range generic_file_write_iter "
     "generic_file_aio_write xfs_file_buffered_write xfs_file_buffered_aio_write "
     "xfs_file_dio_*write* xfs_file_buffered_read xfs_file_read_iter xfs_file_dio_read "
-    "xfs_file_fallocate xfs_vn_setattr* btrfs_buffered_write btrfs_direct_write "
-    "btrfs_sync_file btrfs_fallocate btrfs_setattr f2fs_file_write_iter "
-    "f2fs_fallocate f2fs_setattr nfs_file_write ocfs2_file_write_iter ceph_write_iter "
-    "cifs_strict_writev cifs_writev cifs_file_write_iter netfs_file_write_iter "
-    "fuse_cache_write_iter fuse_file_write_iter gfs2_file_write_iter do_truncate "
-    "notify_change chown_common chmod_common btrfs_clone* btrfs_extent_same* "
-    "xfs_reflink_remap_* ocfs2_reflink_remap_* *generic_remap_*"
+    "xfs_file_fallocate xfs_vn_fiemap xfs_vn_setattr* btrfs_buffered_write "
+    "btrfs_direct_write btrfs_sync_file btrfs_fallocate btrfs_setattr "
+    "f2fs_file_write_iter f2fs_fallocate f2fs_setattr nfs_file_write "
+    "ocfs2_file_write_iter ceph_write_iter cifs_strict_writev cifs_writev "
+    "cifs_file_write_iter netfs_file_write_iter fuse_cache_write_iter "
+    "fuse_file_write_iter gfs2_file_write_iter do_truncate notify_change chown_common "
+    "chmod_common vfs_setxattr vfs_removexattr vfs_fileattr_set jfs_fsync "
+    "*generic_file_fsync fuse_fsync ceph_fsync hfs*_file_fsync ubifs_fsync "
+    "f2fs_fiemap btrfs_fiemap gfs2_fiemap nilfs_fiemap btrfs_clone* "
+    "btrfs_extent_same* xfs_reflink_remap_* ocfs2_reflink_remap_* *generic_remap_*"
 )
-# fs/xfs/xfs_file.c, fs/ext4/file.c: reads share the lock.
+# fs/xfs/xfs_file.c, fs/ext4/file.c, fs/f2fs/data.c: reads share the lock.
 _SHARES_FILE = names(
-    "ext4_dio_read_iter xfs_file_buffered_read xfs_file_read_iter xfs_file_dio_read"
+    "ext4_dio_read_iter xfs_file_buffered_read xfs_file_read_iter xfs_file_dio_read "
+    "f2fs_fiemap btrfs_fiemap gfs2_fiemap xfs_vn_fiemap"
 )
+# fs/namei.c: these lock the file whose name they change, too.
+_NAMES_FILE = names("vfs_link vfs_unlink vfs_rename")
 _POSITION = names("__fdget_pos fdget_pos")
 _USES_POSITION = names(
     "ksys_read ksys_write *sys_read *sys_write *sys_getdents* *sys_lseek"
@@ -151,7 +160,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             source="fs/namei.c lock_rename(): s_vfs_rename_mutex is held until "
             "unlock_rename(), where the directories are two",
             shows=names("vfs_rename"),
-            caller=names("lock_rename* lock_two_directories"),
+            caller=names(
+                "lock_rename* lock_two_directories do_renameat2 filename_renameat2"
+            ),
             of=names("*mutex_lock*"),
         ),
         replace(
@@ -160,7 +171,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             needs_all=True,
             why="it is inside an operation on a directory",
             source="fs/namei.c lookup_slow(), filename_create(), open_last_lookups(), "
-            "fs/readdir.c iterate_dir(): they hold the directory's i_rwsem",
+            "fs/readdir.c iterate_dir(), fs/btrfs/ioctl.c btrfs_mksubvol(): they hold "
+            "the directory's i_rwsem",
             shows=_IN_DIRECTORY,
             also=_DIRECTORY_CALL,
             not_in=(c.INODE_LOCK,),
@@ -178,6 +190,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             also=names("path_openat"),
             not_shows=names("lookup_fast walk_component link_path_walk lookup_one*"),
             not_in=(c.INODE_LOCK,),
+            caller=_LOCKS_DIRECTORY,
+        ),
+        replace(
+            GUESS,
+            lock="the lock of a directory (i_rwsem)",
+            needs_all=True,
+            why="it shares a directory's lock and waits for another's lookup there",
+            source="fs/dcache.c d_alloc_parallel(): its caller has taken the "
+            "directory's i_rwsem, shared",
+            shows=names("d_alloc_parallel"),
+            also=names("iterate_dir __lookup_slow lookup_open path_openat"),
+            of=names("*down_write*"),
             caller=_LOCKS_DIRECTORY,
         ),
         replace(
@@ -213,6 +237,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_caller=_NO_FILE,
             same_program=True,
             shared=_SHARES_FILE,
+        ),
+        replace(
+            GUESS,
+            lock="the lock of a file that gains or loses a name (i_rwsem)",
+            needs_all=True,
+            why="it gives or takes a file's name, holding the file's lock",
+            source="fs/namei.c vfs_link(), vfs_unlink(), vfs_rename(): inode_lock() of "
+            "the file, until the file system has done it",
+            shows=_NAMES_FILE,
+            not_in=(c.INODE_LOCK,),
+            not_caller=_NO_FILE,
         ),
     ),
 }

@@ -210,6 +210,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="sd_log_flush_lock of gfs2",
             of=names("gfs2_log_flush"),
             not_in=(c.JOURNAL_COMMIT_WAIT,),
+            past=True,
         ),
     ),
     c.JOURNAL_TRANSACTION: (

@@ -79,7 +79,24 @@ _THREADS = names(
     "ubifs_bg_thread do_commit ocfs2_commit_thread flush_async_commits do_journal_end "
     "bch2_journal_reclaim_thread bch2_journal_write_work"
 )
-
+# fs/nilfs2/: these call nilfs_transaction_begin().
+_NILFS_WAITS = names(
+    "nilfs_transaction_begin nilfs_transaction_lock nilfs_ioctl nilfs_ioctl_*"
+)
+_NILFS_OPERATION = names(
+    "nilfs_create nilfs_mknod nilfs_symlink nilfs_link nilfs_mkdir nilfs_unlink "
+    "nilfs_rmdir nilfs_rename nilfs_setattr nilfs_truncate nilfs_write_begin "
+    "nilfs_dirty_inode nilfs_evict_inode nilfs_page_mkwrite nilfs_get_block"
+)
+# fs/gfs2/: these call gfs2_trans_begin().
+_GFS2_OPERATION = names(
+    "__gfs2_fallocate gfs2_fallocate adjust_fs_space alloc_dinode do_gfs2_set_flags "
+    "do_grow do_sync ea_* evict_linked_inode gfs2_ail_empty_gl gfs2_create_inode "
+    "gfs2_dinode_dealloc gfs2_dirty_inode gfs2_exchange gfs2_fitrim gfs2_iomap_* "
+    "gfs2_journaled_truncate* gfs2_link gfs2_page_mkwrite gfs2_rename gfs2_set_dqblk "
+    "gfs2_setattr_simple gfs2_statfs_sync gfs2_unlink gfs2_write_jdata_batch "
+    "leaf_dealloc link_dinode punch_hole setattr_chown sweep_bh_for_rgrps trunc_*"
+)
 _F2FS_GC = names("f2fs_gc do_garbage_collect gc_thread_func")
 
 _CACHING = perhaps(
@@ -100,7 +117,18 @@ _IPUTS = perhaps(
     caller=names("btrfs_wait_on_delayed_iputs"),
     any_right=True,
 )
+_GFS2_BEGUN = perhaps(
+    "it has begun a transaction, which the flush of the log waits for",
+    "fs/gfs2/trans.c __gfs2_trans_begin() holds sd_log_flush_lock for reading "
+    "until gfs2_trans_end(); log.c gfs2_log_flush() takes it to write",
+    _GFS2_OPERATION,
+    lock="sd_log_flush_lock of gfs2",
+    not_shows=names("*gfs2_trans_begin gfs2_log_flush"),
+    caller=names("__gfs2_trans_begin gfs2_log_flush gfs2_logd"),
+    any_right=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.JOURNAL_COMMIT_WAIT: (_GFS2_BEGUN,),
     c.OTHER: (
         _CACHING,
         _IPUTS,
@@ -308,6 +336,24 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("txg_* dmu_* zil_* zfs_* zpl_* dsl_* spa_*"),
             not_of=_TXG_SYNC,
         ),
+        perhaps(
+            "it writes segments, for which no transaction may be open",
+            "fs/nilfs2/segment.c nilfs_transaction_lock(): ns_segctor_sem is held for "
+            "writing while a segment is constructed",
+            names("nilfs_segctor_do_construct"),
+            lock="ns_segctor_sem of nilfs2",
+            caller=_NILFS_WAITS,
+        ),
+        perhaps(
+            "it has begun a transaction, which the writer of segments waits for",
+            "fs/nilfs2/segment.c nilfs_transaction_begin() holds ns_segctor_sem for "
+            "reading until it is committed; nilfs_transaction_lock() takes it to write",
+            _NILFS_OPERATION,
+            lock="ns_segctor_sem of nilfs2, which a transaction has",
+            not_shows=_NILFS_WAITS,
+            caller=_NILFS_WAITS,
+            any_right=True,
+        ),
         Holder(
             "it commits the transaction",
             "fs/nilfs2/segment.c, fs/gfs2/log.c, fs/jfs/jfs_txnmgr.c, "
@@ -319,6 +365,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             # It waits for the log's lock itself.
             not_in=(c.JOURNAL_COMMIT_WAIT,),
         ),
+        _GFS2_BEGUN,
         perhaps(
             "it writes the log, holding its lock",
             "fs/gfs2/trans.c __gfs2_trans_begin() takes sd_log_flush_lock for reading, "

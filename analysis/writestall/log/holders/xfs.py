@@ -12,7 +12,7 @@ from writestall_base import wait_classes as c
 _ILOCK = names(
     "xfs_ilock* xfs_lock_inodes xfs_lock_two_inodes xfs_map_blocks xfs_iomap_* "
     "xfs_*_iomap_begin xfs_bmap* xfs_getbmap xfs_attr_get xfs_readdir xfs_lookup "
-    "xfs_readlink"
+    "xfs_readlink xfs_trans_alloc_inode xfs_trans_alloc_ichange xfs_trans_alloc_dir"
 )
 _BUFFER_LOCK = names("xfs_buf_lock _xfs_buf_find xfs_buf_find_lock xfs_buf_get_map")
 _AGI = names("xfs_read_agi xfs_ialloc_read_agi")
@@ -71,6 +71,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=_XFS_CHANGES,
             not_shows=names("xfs_ilock* xfs_trans_alloc*"),
             not_in=BEFORE,
+            caller=_ILOCK,
+        ),
+        replace(
+            GUESS,
+            lock="the ILOCK of an XFS inode",
+            why="it forces the log for the file, holding its ILOCK",
+            source="fs/xfs/xfs_file.c xfs_fsync_flush_log() (xfs_file_fsync() before "
+            "5.10): the ILOCK is held for reading while the log is forced",
+            shows=names("xfs_log_force_seq xfs_log_force_lsn _xfs_log_force_lsn"),
+            also=names("xfs_file_fsync"),
+            of=names("*down_write*"),
             caller=_ILOCK,
         ),
         replace(
