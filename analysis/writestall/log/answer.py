@@ -13,7 +13,7 @@ from writestall.log.stuck import Choice, Link, Stuck
 @dataclass(frozen=True)
 class LogAnswer:
     """All stuck tasks of a log and the links between them, at most one for each; for
-    some that have none, the two of which one fits.
+    some that have none, those of which one fits.
 
     `not_stuck` counts the tasks left out for their state, `no_sleeps` the traces that
     are no sleeps, by what they are called.
@@ -61,18 +61,48 @@ class LogAnswer:
         index = {id(task): at for at, task in enumerate(self.tasks)}
         return {at: index[id(link.holder)] for at, link in self.links.items()}
 
+    def either(self, at: int) -> tuple[Stuck, ...]:
+        """The two of which one has what a task waits for; empty where others fit."""
+        choice = self.choices.get(at)
+        return choice.holders[:2] if choice and choice.best == 2 else ()
+
+    @cached_property
+    def whichever(self) -> dict[int, int]:
+        """For the index of a task that waits for one of several, the index of the root
+        that all of these come down to, where that is one."""
+        index = {id(task): at for at, task in enumerate(self.tasks)}
+        found: dict[int, int] = {}
+
+        def end(at: int) -> int | None:
+            seen = {at}
+            while (after := self.after.get(at, found.get(at))) is not None:
+                if after in seen:
+                    return None
+                seen.add(at := after)
+            return at
+
+        todo, before = dict(self.choices), -1
+        while before != len(found):
+            before = len(found)
+            for at in [at for at in todo if at not in found]:
+                ends = {end(index[id(task)]) for task in todo[at].holders}
+                if len(ends) == 1 and not ends & {at, None}:
+                    found[at] = ends.pop() or 0
+        return found
+
     @cached_property
     def knot(self) -> list[int]:
         """The tasks that wait for each other whichever of its choices each waits for;
         empty without such."""
         index = {id(task): at for at, task in enumerate(self.tasks)}
         ends = {at: {holder} for at, holder in self.after.items()}
-        for at, choice in self.choices.items():
-            ends[at] = {index[id(holder)] for holder in choice.holders}
+        for at in self.choices:
+            if either := self.either(at):
+                ends[at] = {index[id(holder)] for holder in either}
         while out := [at for at in ends if not ends[at] <= ends.keys()]:
             for at in out:
                 del ends[at]
-        todo = [at for at in self.choices if at in ends]
+        todo = [at for at in self.choices if at in ends and self.either(at)]
         held = set[int]()
         while todo:
             new = ends[todo.pop()] - held
@@ -85,10 +115,15 @@ class LogAnswer:
         path = self.path(at)
         return len(set(path)) < len(path)
 
+    def step(self, at: int) -> int | None:
+        """The index of who a task waits for, or of what all who that may be come down
+        to; None without either."""
+        return self.after.get(at, self.whichever.get(at))
+
     def path(self, at: int) -> list[int]:
         """Indexes from a task to the root of its waiting; a circle ends it."""
         path, seen = [at], {at}
-        while (after := self.after.get(path[-1])) is not None:
+        while (after := self.step(path[-1])) is not None:
             path.append(after)
             if after in seen:
                 break

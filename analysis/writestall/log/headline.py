@@ -211,8 +211,8 @@ def _root(answer: LogAnswer, at: int) -> int:
 
 def _may_end(answer: LogAnswer, at: int) -> str:
     """The two of which one may end a task's wait."""
-    if choice := answer.choices.get(at):
-        return f" ({' or '.join(map(answer.name, choice.holders))} may end that)"
+    if either := answer.either(at):
+        return f" ({' or '.join(map(answer.name, either))} may end that)"
     return ""
 
 
@@ -228,7 +228,7 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
     if not circle:
         who = _alike(answer, roots, f"which {what}")
         steps = {step for at in followers for step in answer.path(at)}
-        may = any(
+        may = bool(steps & answer.whichever.keys()) or any(
             answer.links[step].confidence == POSSIBLE or answer.links[step].hint
             for step in steps
             if step in answer.links

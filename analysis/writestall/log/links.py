@@ -195,8 +195,7 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | Choice | None:
             if chosen and rule.lock:
                 chosen = _unless_another(waiter, chosen, rule, rules, around)
             if chosen is None:
-                if len(found) == _TWO:
-                    choice = choice or Choice(waiter, tuple(found), rule.why)
+                choice = choice or _choice(waiter, rules[rules.index(rule) :], around)
                 rules = rules[: rules.index(rule)]
                 break
             if _has_moved_on(waiter, chosen[0], shots):
@@ -206,6 +205,18 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | Choice | None:
             link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return choice
+
+
+def _choice(waiter: Stuck, rules: list[Holder], around: Around) -> Choice | None:
+    """All that fit the rules, the first of which fits too many; nothing where they are
+    more than are kept."""
+    whole = around.whole
+    best = rules[0].fitting(waiter, whole)
+    fit = [*best, *(task for one in rules[1:] for task in one.fitting(waiter, whole))]
+    once = {task.order(): task for task in fit}
+    if whole.is_cut or len(best) < _TWO:
+        return None
+    return Choice(waiter, tuple(once.values()), rules[0].why, len(best))
 
 
 def _behind_runner(waiter: Stuck, shots: _Shots) -> Link | None:
@@ -283,7 +294,7 @@ def _marked(link: Link, gap: float) -> Link:
     return replace(link, confidence=POSSIBLE, why=why, hint=True)
 
 
-_TWO = 2  # candidates that are named; more say nothing
+_TWO = 2  # candidates between which there is a choice
 _ORDER = (POSSIBLE, LIKELY, REPORTED)
 
 

@@ -268,8 +268,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`waiter` waits for one of `holders`, and nobody knows for which."""
+    """`waiter` waits for one of `holders`, and nobody knows for which; `holders` are
+    all that fit any rule, those of the best rule first, of which there are `best`."""
 
     waiter: Stuck
     holders: tuple[Stuck, ...]
     why: str
+    best: int

@@ -12,7 +12,10 @@ from writestall.log.headline import does, nearness, root, sentence
 from writestall.log.kernel_reports import Report
 from writestall.log.links import REPORTED, LogAnswer, Stuck
 from writestall.log.next_steps import said
+from writestall.log.stuck import Choice
 
+# Of several that fit, so many are named.
+_NAMED = 3
 # So many tasks of one program in one wait have one row.
 MANY_ALIKE = 10
 _DIGITS = "0123456789:-/"
@@ -81,19 +84,29 @@ def _path(answer: LogAnswer, path: list[int], members: int) -> Iterator[str]:
     first = answer.tasks[path[0]]
     more = f"  and {members - 1} more like it" if members > 1 else ""
     yield _described(answer, first) + more
-    for depth, (before, at) in enumerate(pairwise(path)):
-        link = answer.links[before]
-        again = at in path[: depth + 1]
+    depth = 0
+    for step, (before, at) in enumerate(pairwise(path), 1):
         task = answer.tasks[at]
-        who = (
-            f"back to {answer.name(task)}: a circle"
-            if again
-            else _described(answer, task)
-        )
-        yield f"{'   ' * depth}+- {link.confidence}: {who}  ({link.why})"
-    if choice := answer.choices.get(path[-1]):
-        one = " or ".join(map(answer.name, choice.holders))
-        yield f"{'   ' * (len(path) - 1)}+- either: {one}  ({choice.why})"
+        back = f"back to {answer.name(task)}: a circle"
+        who = back if at in path[:step] else _described(answer, task)
+        if link := answer.links.get(before):
+            yield f"{'   ' * depth}+- {link.confidence}: {who}  ({link.why})"
+        else:
+            choice = answer.choices[before]
+            yield f"{'   ' * depth}+- one of {_several(answer, choice)}  ({choice.why})"
+            depth += 1
+            yield f"{'   ' * depth}+- which all come down to {who}"
+        depth += 1
+    if either := answer.either(path[-1]):
+        one, why = " or ".join(map(answer.name, either)), answer.choices[path[-1]].why
+        yield f"{'   ' * depth}+- either: {one}  ({why})"
+
+
+def _several(answer: LogAnswer, choice: Choice) -> str:
+    """All that fit, the first ones by name."""
+    count = len(choice.holders)
+    names = ", ".join(map(answer.name, choice.holders[:_NAMED]))
+    return f"{count}: {names}{', ...' if count > _NAMED else ''}"
 
 
 def _described(answer: LogAnswer, stuck: Stuck) -> str:
@@ -134,11 +147,13 @@ def _when(answer: LogAnswer, stuck: Stuck) -> str:
 
 def log_json(answer: LogAnswer, reports: Sequence[Report] = ()) -> dict[str, Any]:
     """The same as a table of tasks; `waits_for` is an index into it, `either` has two
-    of which one fits."""
+    of which one fits; `one_of` all that fit, where these come down to one root, and
+    `comes_down_to` that root."""
     index = {id(task): at for at, task in enumerate(answer.tasks)}
     rows = []
     for at, stuck in enumerate(answer.tasks):
-        link, choice = answer.links.get(at), answer.choices.get(at)
+        link, end = answer.links.get(at), answer.whichever.get(at)
+        several = answer.choices[at].holders if end is not None else ()
         rows.append(
             {
                 "line": stuck.task.line,
@@ -156,7 +171,9 @@ def log_json(answer: LogAnswer, reports: Sequence[Report] = ()) -> dict[str, Any
                 "state": stuck.task.state,
                 "owner": stuck.owner,
                 "waits_for": index[id(link.holder)] if link else None,
-                "either": [index[id(one)] for one in choice.holders] if choice else [],
+                "either": [index[id(one)] for one in answer.either(at)],
+                "one_of": [index[id(one)] for one in several],
+                "comes_down_to": end,
                 "confidence": link.confidence if link else None,
                 "why": link.why if link else None,
             }

@@ -94,11 +94,13 @@ def _sleep(answer: LogAnswer, at: int | None, task: Sleeping) -> str:
         if number == 0 and stuck.verdict.path:
             what += f" in {stuck.verdict.path[-1]}"
         words.append(what)
-        link = answer.links.get(place)
-        if link is None:
-            break
-        sure = "" if link.is_sure else f"{link.confidence} "
-        words.append(f"{sure}held by {answer.name(link.holder)}")
+        if link := answer.links.get(place):
+            sure = "" if link.is_sure else f"{link.confidence} "
+            words.append(f"{sure}held by {answer.name(link.holder)}")
+        elif (end := answer.whichever.get(place)) is not None:
+            several = len(answer.choices[place].holders)
+            root = answer.name(answer.tasks[end])
+            words.append(f"held by one of {several} that all come down to {root}")
     if len(words) == 1:
         words.append("who holds that is not known")
     return ", ".join(words)

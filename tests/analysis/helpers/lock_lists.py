@@ -58,7 +58,8 @@ class Compared:
     `counts`: how many of the reported ones are `right`; `queued` (the holder that was
     found waits for the same lock to write, and readers queue behind it); `either` (it
     is one of two that were named); `false`; `none`; `unseen` (whoever holds the lock
-    has no stack in the log).
+    has no stack in the log). `roots`: where all that fit come down to one root, whether
+    that is on the way which the kernel reports, `right` or `false`.
     """
 
     def __init__(self, text: str) -> None:
@@ -66,10 +67,12 @@ class Compared:
         self._whole = explain_log(self._tasks)
         self._bare = explain_log(tuple(without_lists(self._tasks)))
         self.counts: Counter[str] = Counter()
+        self.roots: Counter[str] = Counter()
         self.false: list[tuple[Link, Link]] = []
         for link in self._whole.links.values():
             if link.confidence == REPORTED and link.waiter.task.frames:
                 self._compare(link)
+                self._compare_roots(link)
 
     @property
     def surely_false(self) -> list[tuple[Link, Link]]:
@@ -90,6 +93,14 @@ class Compared:
             self.false.append((link, found[0]))
         else:
             self.counts[self._missed(waiter, holders)] += 1
+
+    def _compare_roots(self, link: Link) -> None:
+        at = self._whole.tasks.index(link.waiter)
+        way = {_of(self._whole.tasks[step]) for step in self._whole.path(at)}
+        for place, end in self._bare.whichever.items():
+            if _of(self._bare.tasks[place]) == _of(link.waiter):
+                right = _of(self._bare.tasks[end]) in way
+                self.roots["right" if right else "false"] += 1
 
     def _holders(self, link: Link) -> set[Task]:
         """All that have the lock, by their lists."""
@@ -120,9 +131,9 @@ class Compared:
             return "unseen"
         named = {
             _of(row)
-            for choice in self._bare.choices.values()
-            if _of(choice.waiter) == waiter
-            for row in choice.holders
+            for at in self._bare.choices
+            if _of(self._bare.tasks[at]) == waiter
+            for row in self._bare.either(at)
         }
         return "either" if named & holders else "none"
 

@@ -19,6 +19,8 @@ _SYSTEM_CALL = re.compile(r"_*(?:[a-z]\w*?_)?(?:compat_)?sys_(?P<name>\w+)")
 
 # The waiter itself may be among them, and two others are several.
 _ENOUGH = 3
+# So many are all, where all that fit are asked for.
+_MANY = 50
 
 
 @lru_cache(maxsize=65536)
@@ -29,25 +31,38 @@ def plain_name(symbol: str) -> str:
     return f"sys_{call['name']}" if call else symbol.removesuffix("_noprof")
 
 
-def _few(tasks: Iterable[Stuck]) -> list[Stuck]:
-    """The few of each look with the lowest pids, in whatever order they are reported;
-    a task in several waits counts once, as last seen."""
-    once = {task.task.pid or id(task): task for task in tasks}
-    looks: dict[Hashable, list[Stuck]] = {}
-    for task in sorted(once.values(), key=Stuck.order):
-        alike = looks.setdefault((task.file_systems, task.disks), [])
-        if len(alike) < _ENOUGH:
-            alike.append(task)
-    return [task for alike in looks.values() for task in alike]
-
-
 class Around:
-    """The tasks of one shot."""
+    """The tasks of one shot; `enough`: so many of each look are kept for a rule.
 
-    def __init__(self, shot: int) -> None:
+    `is_cut`: a rule had more.
+    """
+
+    def __init__(self, shot: int, enough: int = _ENOUGH) -> None:
         self._shot = shot
+        self._enough = enough
         self.tasks: list[Stuck] = []
+        self.is_cut = False
         self._kept: dict[Hashable, list[Stuck]] = {}
+
+    @cached_property
+    def whole(self) -> Around:
+        """The same tasks, of which all that fit a rule are found."""
+        other = Around(self._shot, _MANY)
+        other.tasks = self.tasks
+        return other
+
+    def _few(self, tasks: Iterable[Stuck]) -> list[Stuck]:
+        """The few of each look with the lowest pids, in whatever order they are
+        reported; a task in several waits counts once, as last seen."""
+        once = {task.task.pid or id(task): task for task in tasks}
+        looks: dict[Hashable, list[Stuck]] = {}
+        for task in sorted(once.values(), key=Stuck.order):
+            alike = looks.setdefault((task.file_systems, task.disks), [])
+            if len(alike) < self._enough:
+                alike.append(task)
+            else:
+                self.is_cut = True
+        return [task for alike in looks.values() for task in alike]
 
     @cached_property
     def pids(self) -> frozenset[int | None]:
@@ -72,14 +87,14 @@ class Around:
     def holders(self, key: Hashable, fits: Callable[[Stuck], bool]) -> list[Stuck]:
         """Those that a rule, `key`, takes for holders."""
         if key not in self._kept:
-            self._kept[key] = _few(filter(fits, self.tasks))
+            self._kept[key] = self._few(filter(fits, self.tasks))
         return self._kept[key]
 
     def waiters(self, rule: object, asks: Callable[[Stuck], bool]) -> list[Stuck]:
         """Those that wait for what a rule is about."""
         key = ("waits", id(rule))
         if key not in self._kept:
-            self._kept[key] = _few(filter(asks, self.tasks))
+            self._kept[key] = self._few(filter(asks, self.tasks))
         return self._kept[key]
 
     def named(
@@ -91,7 +106,7 @@ class Around:
         key = (id(rule), comm)
         if key not in self._kept:
             alike = filter(fits, self._by_name.get(comm, []))
-            self._kept[key] = _few(alike)
+            self._kept[key] = self._few(alike)
         return self._kept[key]
 
     def inside(
@@ -106,7 +121,7 @@ class Around:
                 if task.caller != function and fits(task)
                 if task.thread != function or not self._is_one_of_several(task)
             ]
-            self._kept[key] = _few(further)
+            self._kept[key] = self._few(further)
         return self._kept[key]
 
     def showing(
@@ -119,7 +134,7 @@ class Around:
                 for function in functions
                 for task in self._by_symbol.get(function, [])
             }
-            self._kept[key] = _few(filter(fits, tasks.values()))
+            self._kept[key] = self._few(filter(fits, tasks.values()))
         return self._kept[key]
 
     def within(
@@ -137,7 +152,7 @@ class Around:
                 if not task.module and task.caller != caller and fits(task)
                 if not self._is_one_of_several(task)
             ]
-            self._kept[key] = _few(inside) if module else []
+            self._kept[key] = self._few(inside) if module else []
         return self._kept[key]
 
     def _is_one_of_several(self, task: Stuck) -> bool:
