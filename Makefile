@@ -26,7 +26,6 @@ needs = $(if $($1),,$(error $1: make $@ needs it, $2))
 
 # What runs on a kernel that checks itself: not what has a bound of time or memory that it
 # is too slow or too large for, or needs BTF (docs/reliability.md).
-CHECKER = $(if $(KCSAN),--kcsan)
 UNMET = rmmod-while-delaying or works-by-breakpoint or survives-cycles or shares-the-probe
 DEBUGGED = kmod and not ($(UNMET)) or test_its_chain_appears and (page-lock or fsync-storm or xfs-ilock)
 
@@ -103,13 +102,13 @@ release: ## check, then every package with checksums, to out/release (KEY= signs
 test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 and 14; image and box
 	$(call only)
 	@./writestall test -- tests/packages
-debug-kernel: ## build a kernel that checks itself, from Debian's source; KCSAN=1 for data races
-	$(call only,KCSAN)
-	@./writestall dev debug-kernel $(CHECKER)
+debug-kernel: ## build a kernel that checks itself, from Debian's source (FLAVOUR=debug, kcsan, lockdep)
+	$(call only,FLAVOUR)
+	@./writestall dev debug-kernel $(call options,FLAVOUR)
 
-test-debug: ## the module, its stress and three scenarios on that kernel (KCSAN=1)
-	$(call only,KCSAN)
-	@./writestall dev debug-kernel $(CHECKER) && ./writestall test --kernel "$$(./writestall dev debug-kernel $(CHECKER))" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
+test-debug: ## the module, its stress and three scenarios on that kernel (FLAVOUR=)
+	$(call only,FLAVOUR)
+	@./writestall dev debug-kernel $(call options,FLAVOUR) && ./writestall test --kernel "$$(./writestall dev debug-kernel $(call options,FLAVOUR))" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)

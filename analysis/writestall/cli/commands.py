@@ -163,7 +163,7 @@ DEV_GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "debug-kernel",
             "build a kernel that checks itself",
-            "debug-kernel --kcsan",
+            "debug-kernel --flavour kcsan",
             "driver.builds.debug_kernel",
         ),
         Command(

@@ -11,14 +11,20 @@ from machine.own import building
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    what = f"the one that finds {building.KCSAN.checks}"
-    parser.add_argument("--kcsan", action="store_true", help=what)
+    finds = (f"{name}: {row.checks}" for name, row in building.FLAVOURS.items())
+    parser.add_argument(
+        "--flavour",
+        metavar="NAME",
+        choices=building.FLAVOURS,
+        default=building.DEBUG.name,
+        help=f"what it finds ({'; '.join(finds)})",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
     """Build it, unless it is built; print the tree."""
     setup.packages(("lab",))
-    flavour = building.KCSAN if args.kcsan else building.DEBUG
+    flavour = building.FLAVOURS[args.flavour]
     print(f"a kernel that finds {flavour.checks}", file=sys.stderr)
     print(building.tree(flavour))
     return 0

@@ -89,6 +89,8 @@ DEBUG = Flavour(
     VM / "debug.config",
 )
 KCSAN = Flavour("kcsan", "data races", VM / "kcsan.config")
+LOCKDEP = Flavour("lockdep", "who holds which lock", VM / "lockdep.config")
+FLAVOURS = {flavour.name: flavour for flavour in (DEBUG, KCSAN, LOCKDEP)}
 
 
 def tree(flavour: Flavour) -> Path:
