@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from machine import cache, initramfs, qemu, recipe, snapshot
+from machine.own import find
 from writestall_base.errors import UserError
 
 KNOWN = recipe.load()
@@ -138,3 +139,17 @@ def test_one_that_cannot_be_saved_boots_by_itself(
 def test_others_are_left_as_they_are(tmp_path: Path, other: dict[str, object]) -> None:
     machine = one(tmp_path, **other)
     assert snapshot.started(KNOWN, machine, tmp_path) is machine
+
+
+@pytest.mark.parametrize(("driver", "resumes"), [("virtio_blk", False), ("loop", True)])
+def test_a_kernel_that_has_found_the_empty_disks_boots(
+    driver: str, resumes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / find.BUILTIN).write_text(f"kernel/drivers/block/{driver}.ko\n")
+    own = find.OwnKernel(
+        *(tmp_path, "6.12.1", tmp_path / "bzImage", frozenset()),
+        *(tmp_path, tmp_path, None),
+    )
+    runs(monkeypatch, SAVES)
+    started = snapshot.started(replace(KNOWN, own=own), one(tmp_path), tmp_path)
+    assert (started.saved is not None) is resumes

@@ -40,7 +40,6 @@ from machine import (
 from machine.channels import Channels
 from machine.host_load import Reading
 from writestall_base import JARS
-from writestall_base.releases import version
 
 GUEST_PROJECT = "/mnt/writestall"
 # A guest boots in seconds, on a busy host in a minute. One that takes longer hangs: an
@@ -291,7 +290,7 @@ def _start(
             for path in (*machine.virtio_disks, *machine.scsi_disks):
                 qemu.write_log(path).write_bytes(b"")
         # A machine that failed is started again by a boot of its own.
-        if result.starts == 1 and version(kernel.release) >= snapshot.SINCE:
+        if result.starts == 1:
             machine = snapshot.started(known, machine, folder)
         result.resumed = machine.saved is not None
         # Behind what may take as long as a boot: the guest takes its time from it.

@@ -25,8 +25,9 @@ from writestall_base.errors import UserError
 
 # Shares are filled up to a multiple of this, so that there are few shapes.
 SHARES = 6
-# 4.4.155 and 4.9.154 cannot mount the disk that replaces an empty one; 4.19.108 can.
-SINCE = (4, 19)
+# drivers/block/virtio_blk.c virtblk_probe() reads a disk's size. Built in, it has found
+# the empty disks; 4.4, 4.9, 6.12 and 7.2 then cannot mount those that replace them.
+DISK_DRIVER = "virtio_blk"
 SAVE_LIMIT_S = 300.0
 WATCHED_S = 0.05
 DISK_BYTES = 1 << 20
@@ -47,7 +48,8 @@ def started(recipe: Recipe, machine: qemu.Machine, folder: Path) -> qemu.Machine
     `folder` is for files that it needs while it runs. KVM boots in less time than a
     state takes to load; at a terminal, the console's input is a person's.
     """
-    if machine.accel == "kvm" or machine.interactive:
+    has_seen_disks = recipe.own and recipe.own.has_built_in(DISK_DRIVER)
+    if machine.accel == "kvm" or machine.interactive or has_seen_disks:
         return machine
     options = f"{machine.kernel_options} {initramfs.WAIT}"
     waiting = _filled(replace(machine, kernel_options=options))

@@ -57,6 +57,11 @@ class OwnKernel:
         """Whether it is several times slower, because it watches its own memory."""
         return bool(SANITIZERS & self.options)
 
+    def has_built_in(self, module: str) -> bool:
+        """Whether a module of that name is part of the kernel itself."""
+        listed = (self.modules or self.build) / BUILTIN
+        return any(Path(line).stem == module for line in listed.read_text().split())
+
     @property
     def identity(self) -> str:
         """What its content is, for keys of the cache: the build id where it has one."""
