@@ -9,6 +9,8 @@ from functools import cached_property
 
 from writestall.log.stuck import Choice, Link, Stuck
 
+_NESTED = 8
+
 
 @dataclass(frozen=True)
 class LogAnswer:
@@ -81,13 +83,17 @@ class LogAnswer:
                 seen.add(at := after)
             return at
 
-        todo, before = dict(self.choices), -1
-        while before != len(found):
+        # One choice may lie behind another.
+        for _ in range(_NESTED):
             before = len(found)
-            for at in [at for at in todo if at not in found]:
-                ends = {end(index[id(task)]) for task in todo[at].holders}
+            for at, choice in self.choices.items():
+                if at in found:
+                    continue
+                ends = {end(index[id(task)]) for task in choice.holders}
                 if len(ends) == 1 and not ends & {at, None}:
                     found[at] = ends.pop() or 0
+            if len(found) == before:
+                break
         return found
 
     @cached_property

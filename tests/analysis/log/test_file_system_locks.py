@@ -103,6 +103,23 @@ PAIRS = {
         FOR_WRITING + "nilfs_transaction_lock/nilfs2 nilfs_segctor_thread/nilfs2",
         "io_schedule bit_wait_io nilfs_get_block/nilfs2 nilfs_write_begin/nilfs2",
     ),
+    "a transaction of gfs2 and a flush of its log": (
+        FOR_READING + "__gfs2_trans_begin/gfs2 gfs2_create_inode/gfs2",
+        "io_schedule log_flush_wait/gfs2 gfs2_log_flush/gfs2 gfs2_fsync/gfs2",
+    ),
+    "a rename of 7.2 and a name that is made in its directory": (
+        FOR_WRITING + "__start_renaming filename_renameat2",
+        "schedule wait_current_trans/btrfs start_transaction/btrfs "
+        "btrfs_create_common/btrfs path_openat do_file_open",
+    ),
+    "a folder that is removed and a name that is made in its parent": (
+        FOR_WRITING + "filename_rmdir",
+        COMMIT + "ext4_mkdir/ext4 vfs_mkdir filename_mkdirat",
+    ),
+    "two changes of the size of a file of XFS": (
+        FOR_WRITING + "xfs_ilock/xfs __xfs_file_fallocate/xfs vfs_fallocate",
+        "schedule xlog_wait_on_iclog/xfs __xfs_file_fallocate/xfs vfs_fallocate",
+    ),
     "a flush of gfs2's log and a transaction": (
         FOR_WRITING + "gfs2_log_flush/gfs2 gfs2_write_inode/gfs2",
         "io_schedule submit_bio_wait fallocate_chunk/gfs2 gfs2_fallocate/gfs2",
@@ -127,6 +144,10 @@ PAIRS = {
 }
 # Nobody of these has what the other waits for.
 APART = {
+    "two programs that use the position of an open file": (
+        "schedule __mutex_lock fdget_pos ksys_read",
+        "io_schedule folio_wait_bit_common filemap_read blkdev_read_iter ksys_read",
+    ),
     "a freeze and a write to /proc": (
         "schedule percpu_down_write freeze_super do_vfs_ioctl",
         FOR_READING + "__iterate_supers proc_sys_call_handler vfs_write",

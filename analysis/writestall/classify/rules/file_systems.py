@@ -50,9 +50,9 @@ _PINNED = names(
 )
 # Those of XFS's functions that take the IOLOCK, and what they take it through.
 _XFS_FILE_OPERATIONS = names(
-    "xfs_file_* xfs_ilock_iocb* xfs_rw_ilock xfs_vn_setattr* xfs_vn_fiemap "
-    "xfs_setattr_size "
-    "xfs_write xfs_read xfs_change_file_space xfs_ioc_space xfs_reflink_*prep*"
+    "xfs_file_* __xfs_file_fallocate xfs_ilock_iocb* xfs_rw_ilock xfs_vn_setattr* "
+    "xfs_vn_fiemap xfs_setattr_size xfs_write xfs_read xfs_change_file_space "
+    "xfs_ioc_space xfs_reflink_*prep*"
 )
 XFS_BUFFER = Rule(
     c.DEVICE_IO,

@@ -54,15 +54,15 @@ class Holder:
     `not_shows`, and is in no wait of the classes `not_in`, in one of `only_in`.
 
     `lock`: what is waited for, for the published table (docs/locks.md). `of`, `not_of`:
-    functions that the waiter must, must not show. `caller`,
-    `not_caller`: the function that chose to wait is, is not one of these. `roles`: the
-    waiter's; all where empty. `any_right`: where several fit, the first is given, as
-    possible, if they name no two disks: they hold it together. Without it exactly one
-    may fit. `same_disk`: both must name the same disk. `same_program`:
-    tasks of the waiter's name come first. `worker_of`: the task is named as a worker
-    of the waiter's io_uring. `same_function`: the task is called by the function that
-    chose to wait; `same_module`: by one of that function's module. `past`: the function
-    of `shows` is not itself what waits; `not_called`: nor is one of these. `not_plain`:
+    functions that the waiter must, must not show. `caller`, `not_caller`: the function
+    that chose to wait is, is not one of these. `roles`: the waiter's; all where empty.
+    `any_right`: where several fit, the first is given, as possible, if they name no two
+    disks: they hold it together. Without it exactly one may fit. `same_disk`: both must
+    name the same disk. `same_program`: tasks of the waiter's name come first;
+    `own_program`: no others count. `worker_of`: the task is named as a worker of the
+    waiter's io_uring. `same_function`: the task is called by the function that chose to
+    wait; `same_module`: by one of that function's module. `past`: the function of
+    `shows` is not itself what waits; `not_called`: nor is one of these. `not_plain`:
     the waiter's disk may be a stacked one. `shared`: a task that shows one of these
     shares the lock, so it keeps nobody waiting who reads. `pool`: where several fit,
     and all are workers of one kind with the same stack, the first is given.
@@ -91,6 +91,7 @@ class Holder:
     stacked: bool = False
     same_disk: bool = False
     same_program: bool = False
+    own_program: bool = False
     worker_of: bool = False
     same_function: bool = False
     same_module: bool = False
@@ -172,9 +173,10 @@ class Holder:
             found = around.named(self, self._is_holder, name)
         else:
             found = around.holders(id(self), self._is_holder)
-        if self.same_program:
+        if self.same_program or self.own_program:
             alike = around.named(self, self._is_holder, waiter.task.comm)
-            if same := self._joined(waiter, alike, around):
+            same = self._joined(waiter, alike, around)
+            if same or self.own_program:
                 return same
         found = self._joined(waiter, found, around)
         if self.needs_all and waiter.task.has_more:

@@ -17,23 +17,24 @@ _LOCKS_DIRECTORY = names(
     "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
     "lookup_one* lookup_create real_lookup do_lookup walk_component link_path_walk "
     "filename_create kern_path_create user_path_create start_dirop* __start_dirop* "
-    "start_creating* start_removing* start_renaming* lock_rename* do_renameat2 "
-    "filename_renameat2 do_unlinkat filename_unlinkat do_rmdir filename_rmdir "
-    "iterate_dir vfs_readdir vfs_mkdir vfs_create btrfs_get_dir_last_index "
-    "btrfs_opendir"
+    "start_creating* start_removing* start_renaming* __start_renaming* lock_rename* "
+    "do_renameat2 filename_renameat2 do_unlinkat filename_unlinkat do_rmdir "
+    "filename_rmdir iterate_dir vfs_readdir vfs_mkdir vfs_create "
+    "btrfs_get_dir_last_index btrfs_opendir"
 )
 _IN_DIRECTORY = names(
     "*_lookup *_create *_mkdir *_mknod *_unlink *_rmdir *_rename *_rename2 *_link "
     "*_symlink *_tmpfile *_atomic_open *_readdir *_iterate *_iterate_shared "
     "xfs_vn_ci_lookup xfs_generic_create nfs_force_lookup_revalidate iterate_dir "
-    "btrfs_mksubvol btrfs_ioctl_snap_destroy"
+    "btrfs_mksubvol btrfs_ioctl_snap_destroy btrfs_create_common"
 )
 _DIRECTORY_CALL = names(
     "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
     "lookup_one* filename_create do_mkdirat do_mknodat do_symlinkat do_linkat "
-    "do_unlinkat filename_unlinkat do_rmdir do_renameat2 iterate_dir vfs_readdir "
-    "vfs_mkdir vfs_unlink vfs_rename vfs_rmdir vfs_link vfs_symlink vfs_create "
-    "btrfs_ioctl"
+    "do_unlinkat filename_unlinkat do_rmdir do_renameat2 filename_mkdirat "
+    "filename_linkat filename_symlinkat filename_mknodat filename_rmdir "
+    "filename_renameat2 iterate_dir vfs_readdir vfs_mkdir vfs_unlink vfs_rename "
+    "vfs_rmdir vfs_link vfs_symlink vfs_create btrfs_ioctl"
 )
 # fs/readdir.c iterate_dir(), fs/namei.c lookup_slow(): since 4.7 they share the lock.
 _SHARES_DIRECTORY = names("iterate_dir lookup_slow __lookup_slow")
@@ -45,16 +46,17 @@ _IN_FILE = names(
     "ext4_setattr ext4_collapse_range ext4_insert_range generic_file_write_iter "
     "generic_file_aio_write xfs_file_buffered_write xfs_file_buffered_aio_write "
     "xfs_file_dio_*write* xfs_file_buffered_read xfs_file_read_iter xfs_file_dio_read "
-    "xfs_file_fallocate xfs_vn_fiemap xfs_vn_setattr* btrfs_buffered_write "
-    "btrfs_direct_write btrfs_sync_file btrfs_fallocate btrfs_setattr "
-    "f2fs_file_write_iter f2fs_fallocate f2fs_setattr nfs_file_write "
+    "xfs_file_fallocate __xfs_file_fallocate xfs_vn_fiemap xfs_vn_setattr* "
+    "btrfs_buffered_write btrfs_direct_write btrfs_sync_file btrfs_fallocate "
+    "btrfs_setattr f2fs_file_write_iter f2fs_fallocate f2fs_setattr nfs_file_write "
     "ocfs2_file_write_iter ceph_write_iter cifs_strict_writev cifs_writev "
     "cifs_file_write_iter netfs_file_write_iter fuse_cache_write_iter "
     "fuse_file_write_iter gfs2_file_write_iter do_truncate notify_change chown_common "
     "chmod_common vfs_setxattr vfs_removexattr vfs_fileattr_set jfs_fsync "
-    "*generic_file_fsync fuse_fsync ceph_fsync hfs*_file_fsync ubifs_fsync "
-    "f2fs_fiemap btrfs_fiemap gfs2_fiemap nilfs_fiemap btrfs_clone* "
-    "btrfs_extent_same* xfs_reflink_remap_* ocfs2_reflink_remap_* *generic_remap_*"
+    "exfat_file_write_iter exfat_file_read_iter *generic_file_fsync fuse_fsync "
+    "ceph_fsync hfs*_file_fsync ubifs_fsync f2fs_fiemap btrfs_fiemap gfs2_fiemap "
+    "nilfs_fiemap btrfs_clone* btrfs_extent_same* xfs_reflink_remap_* "
+    "ocfs2_reflink_remap_* *generic_remap_*"
 )
 # fs/xfs/xfs_file.c, fs/ext4/file.c, fs/f2fs/data.c: reads share the lock.
 _SHARES_FILE = names(
@@ -151,7 +153,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=_USES_POSITION,
             not_shows=_POSITION,
             caller=_POSITION,
-            same_program=True,
+            own_program=True,
         ),
         replace(
             GUESS,

@@ -209,7 +209,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("gfs2_log_flush gfs2_logd"),
             lock="sd_log_flush_lock of gfs2",
             of=names("gfs2_log_flush"),
-            not_in=(c.JOURNAL_COMMIT_WAIT,),
             past=True,
         ),
     ),

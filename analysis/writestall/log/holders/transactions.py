@@ -92,10 +92,11 @@ _NILFS_OPERATION = names(
 _GFS2_OPERATION = names(
     "__gfs2_fallocate gfs2_fallocate adjust_fs_space alloc_dinode do_gfs2_set_flags "
     "do_grow do_sync ea_* evict_linked_inode gfs2_ail_empty_gl gfs2_create_inode "
-    "gfs2_dinode_dealloc gfs2_dirty_inode gfs2_exchange gfs2_fitrim gfs2_iomap_* "
-    "gfs2_journaled_truncate* gfs2_link gfs2_page_mkwrite gfs2_rename gfs2_set_dqblk "
-    "gfs2_setattr_simple gfs2_statfs_sync gfs2_unlink gfs2_write_jdata_batch "
-    "leaf_dealloc link_dinode punch_hole setattr_chown sweep_bh_for_rgrps trunc_*"
+    "gfs2_dinode_dealloc gfs2_dirty_inode gfs2_exchange gfs2_fitrim "
+    "gfs2_iomap_begin_write gfs2_journaled_truncate* gfs2_link gfs2_page_mkwrite "
+    "gfs2_rename gfs2_set_dqblk gfs2_setattr_simple gfs2_statfs_sync gfs2_unlink "
+    "gfs2_write_jdata_batch leaf_dealloc link_dinode punch_hole setattr_chown "
+    "sweep_bh_for_rgrps trunc_*"
 )
 _F2FS_GC = names("f2fs_gc do_garbage_collect gc_thread_func")
 
@@ -365,15 +366,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             # It waits for the log's lock itself.
             not_in=(c.JOURNAL_COMMIT_WAIT,),
         ),
-        _GFS2_BEGUN,
         perhaps(
             "it writes the log, holding its lock",
             "fs/gfs2/trans.c __gfs2_trans_begin() takes sd_log_flush_lock for reading, "
             "gfs2_log_flush() for writing",
             names("gfs2_log_flush"),
-            lock="sd_log_flush_lock of gfs2",
+            lock="sd_log_flush_lock of gfs2, which is written",
             of=names("__gfs2_trans_begin"),
-            not_in=(c.JOURNAL_COMMIT_WAIT,),
+            past=True,
         ),
+        _GFS2_BEGUN,
     ),
 }
