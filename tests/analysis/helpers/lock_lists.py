@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """lock_lists: compare links from stacks alone with the kernel's own lists of locks.
 
-tests/data/lock-lists/NAME.log.xz: kernel logs of a machine whose disk was slow, one
-after the other, each behind a line `# snapshot N`. Each has the stacks of all tasks in
-D state (sysrq w) and at once the locks that all tasks hold (sysrq d), or reports of
+tests/data/lock-lists/KERNEL/NAME.log.xz: kernel logs of a machine whose disk was slow,
+one after the other, each behind a line `# snapshot N`. Each has the stacks of all tasks
+in D state (sysrq w) and at once the locks that all tasks hold (sysrq d), or reports of
 hung tasks with such lists. tests/lab/lock_lists/record.py makes them.
 """
 

@@ -9,9 +9,9 @@ import pytest
 
 from lock_lists import FOLDER, Compared, snapshots
 
-RECORDED = sorted(FOLDER.glob("*.log.xz"))
+RECORDED = sorted(FOLDER.glob("*/*.log.xz"))
 # Of all snapshots, measured (docs/how-causes-are-inferred.md).
-RIGHT, FALSE, RIGHT_ROOTS = 0.6, 0.04, 0.9
+RIGHT, FALSE, RIGHT_ROOTS = 0.6, 0.02, 0.95
 
 
 def test_one_snapshot_of_each_machine() -> None:
@@ -36,6 +36,8 @@ def _compare(*snapshots_of: str) -> None:
                 roots += one.roots
     print(dict(counts), dict(roots))
     assert RECORDED
-    assert counts["right"] + counts["queued"] >= RIGHT * counts.total()
-    assert counts["false"] <= FALSE * counts.total()
+    # Who has no stack in the log cannot be found.
+    seen = counts.total() - counts["unseen"]
+    assert counts["right"] + counts["queued"] >= RIGHT * seen
+    assert counts["false"] <= FALSE * seen
     assert roots["right"] >= RIGHT_ROOTS * roots.total()

@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[2]
 TABLE = tomllib.loads((HERE / "cases.toml").read_text())
-DATA = PROJECT / "tests/data/lock-lists"
+DATA = PROJECT / "tests/data/lock-lists/6.12"
 # Every line of a list of locks is of level warning, and so would be a complaint.
 MACHINE = "--memory 3G --disk 1M --timeout 300 --expect .*".split()
 SNAPSHOTS = ["1", "2", "3", "hung", "4"]
