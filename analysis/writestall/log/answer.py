@@ -9,7 +9,9 @@ from functools import cached_property
 
 from writestall.log.stuck import Choice, Link, Stuck
 
+# Behind so many choices, one behind the other, a root is looked for.
 _NESTED = 8
+_CIRCLE = -1  # instead of a root
 
 
 @dataclass(frozen=True)
@@ -75,23 +77,22 @@ class LogAnswer:
         index = {id(task): at for at, task in enumerate(self.tasks)}
         found: dict[int, int] = {}
 
-        def end(at: int) -> int | None:
+        def end(at: int) -> int:
             seen = {at}
             while (after := self.after.get(at, found.get(at))) is not None:
                 if after in seen:
-                    return None
+                    return _CIRCLE
                 seen.add(at := after)
             return at
 
-        # One choice may lie behind another.
         for _ in range(_NESTED):
             before = len(found)
             for at, choice in self.choices.items():
                 if at in found:
                     continue
                 ends = {end(index[id(task)]) for task in choice.holders}
-                if len(ends) == 1 and not ends & {at, None}:
-                    found[at] = ends.pop() or 0
+                if len(ends) == 1 and not ends & {at, _CIRCLE}:
+                    found[at] = ends.pop()
             if len(found) == before:
                 break
         return found

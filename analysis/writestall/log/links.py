@@ -89,10 +89,10 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
         found.take(task, (task.host, task.shot, task.pid) in named)
     rows = list(found.stuck.values())
     links, choices = _linked(rows, found)
-    answer = LogAnswer(tuple(rows), links, found.not_stuck, found.no_sleeps, choices)
+    answer = LogAnswer(tuple(rows), links, found.not_stuck, found.no_sleeps)
     _drop_mixed_chains(answer)
     _drop_circles_of_one_rule(answer)
-    return answer
+    return replace(answer, choices=choices)
 
 
 def _linked(
@@ -211,6 +211,7 @@ def _choice(waiter: Stuck, rules: list[Holder], around: Around) -> Choice | None
     """All that fit the rules, the first of which fits too many; nothing where they are
     more than are kept."""
     whole = around.whole
+    whole.is_cut = False
     best = rules[0].fitting(waiter, whole)
     fit = [*best, *(task for one in rules[1:] for task in one.fitting(waiter, whole))]
     once = {task.order(): task for task in fit}

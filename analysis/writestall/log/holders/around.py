@@ -8,7 +8,7 @@ disks) a few are enough: the first is given, and more than one is several.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property, lru_cache
 
 from writestall.log.stuck import Stuck, module_of
@@ -20,7 +20,7 @@ _SYSTEM_CALL = re.compile(r"_*(?:[a-z]\w*?_)?(?:compat_)?sys_(?P<name>\w+)")
 # The waiter itself may be among them, and two others are several.
 _ENOUGH = 3
 # So many are all, where all that fit are asked for.
-_MANY = 50
+_MANY = 24
 
 
 @lru_cache(maxsize=65536)
@@ -34,7 +34,7 @@ def plain_name(symbol: str) -> str:
 class Around:
     """The tasks of one shot; `enough`: so many of each look are kept for a rule.
 
-    `is_cut`: a rule had more.
+    `is_cut`: one that was asked for had more; who asks sets it back.
     """
 
     def __init__(self, shot: int, enough: int = _ENOUGH) -> None:
@@ -42,7 +42,7 @@ class Around:
         self._enough = enough
         self.tasks: list[Stuck] = []
         self.is_cut = False
-        self._kept: dict[Hashable, list[Stuck]] = {}
+        self._kept: dict[Hashable, tuple[list[Stuck], bool]] = {}
 
     @cached_property
     def whole(self) -> Around:
@@ -51,18 +51,24 @@ class Around:
         other.tasks = self.tasks
         return other
 
-    def _few(self, tasks: Iterable[Stuck]) -> list[Stuck]:
+    def _few(self, key: Hashable, tasks: Iterable[Stuck]) -> list[Stuck]:
+        """What is kept of the tasks for a key, found once."""
+        if key not in self._kept:
+            self._kept[key] = self._cut(tasks)
+        few, is_cut = self._kept[key]
+        self.is_cut = self.is_cut or is_cut
+        return few
+
+    def _cut(self, tasks: Iterable[Stuck]) -> tuple[list[Stuck], bool]:
         """The few of each look with the lowest pids, in whatever order they are
-        reported; a task in several waits counts once, as last seen."""
+        reported, and whether there are more; a task in several waits counts once, as
+        last seen."""
         once = {task.task.pid or id(task): task for task in tasks}
         looks: dict[Hashable, list[Stuck]] = {}
         for task in sorted(once.values(), key=Stuck.order):
-            alike = looks.setdefault((task.file_systems, task.disks), [])
-            if len(alike) < self._enough:
-                alike.append(task)
-            else:
-                self.is_cut = True
-        return [task for alike in looks.values() for task in alike]
+            looks.setdefault((task.file_systems, task.disks), []).append(task)
+        few = [task for alike in looks.values() for task in alike[: self._enough]]
+        return few, len(few) < len(once)
 
     @cached_property
     def pids(self) -> frozenset[int | None]:
@@ -86,16 +92,11 @@ class Around:
 
     def holders(self, key: Hashable, fits: Callable[[Stuck], bool]) -> list[Stuck]:
         """Those that a rule, `key`, takes for holders."""
-        if key not in self._kept:
-            self._kept[key] = self._few(filter(fits, self.tasks))
-        return self._kept[key]
+        return self._few(key, filter(fits, self.tasks))
 
     def waiters(self, rule: object, asks: Callable[[Stuck], bool]) -> list[Stuck]:
         """Those that wait for what a rule is about."""
-        key = ("waits", id(rule))
-        if key not in self._kept:
-            self._kept[key] = self._few(filter(asks, self.tasks))
-        return self._kept[key]
+        return self._few(("waits", id(rule)), filter(asks, self.tasks))
 
     def named(
         self, rule: object, fits: Callable[[Stuck], bool], comm: str | None
@@ -103,39 +104,33 @@ class Around:
         """The same, of one name only."""
         if comm is None:
             return []
-        key = (id(rule), comm)
-        if key not in self._kept:
-            alike = filter(fits, self._by_name.get(comm, []))
-            self._kept[key] = self._few(alike)
-        return self._kept[key]
+        return self._few((id(rule), comm), filter(fits, self._by_name.get(comm, [])))
 
     def inside(
         self, rule: object, fits: Callable[[Stuck], bool], function: str
     ) -> list[Stuck]:
         """Those that a function has called further than it takes a lock."""
-        key = (id(rule), "", function)
-        if key not in self._kept:
-            further = [
-                task
-                for task in self._by_symbol.get(function, [])
-                if task.caller != function and fits(task)
-                if task.thread != function or not self._is_one_of_several(task)
-            ]
-            self._kept[key] = self._few(further)
-        return self._kept[key]
+        further = (
+            task
+            for task in self._by_symbol.get(function, [])
+            if task.caller != function and fits(task)
+            if task.thread != function or not self._is_one_of_several(task)
+        )
+        return self._few((id(rule), "", function), further)
 
     def showing(
         self, key: Hashable, functions: Iterable[str], fits: Callable[[Stuck], bool]
     ) -> list[Stuck]:
         """Those that show one of the functions, and fit."""
-        if key not in self._kept:
-            tasks = {
-                id(task): task
-                for function in functions
-                for task in self._by_symbol.get(function, [])
-            }
-            self._kept[key] = self._few(filter(fits, tasks.values()))
-        return self._kept[key]
+        return self._few(key, filter(fits, self._shown(functions)))
+
+    def _shown(self, functions: Iterable[str]) -> Iterator[Stuck]:
+        seen = set[int]()
+        for function in functions:
+            for task in self._by_symbol.get(function, []):
+                if id(task) not in seen:
+                    seen.add(id(task))
+                    yield task
 
     def within(
         self, rule: object, fits: Callable[[Stuck], bool], waiter: Stuck
@@ -143,17 +138,14 @@ class Around:
         """Those inside a waiter's module that wait for no lock that a module takes:
         neither its own, nor another's, which it may take after its own is released."""
         module, caller = waiter.module, waiter.caller
-        key = (id(rule), module, caller)
-        if key not in self._kept:
-            inside = [
-                task
-                for task in self.tasks
-                if any(module_of(frame) == module for frame in task.frames)
-                if not task.module and task.caller != caller and fits(task)
-                if not self._is_one_of_several(task)
-            ]
-            self._kept[key] = self._few(inside) if module else []
-        return self._kept[key]
+        inside = (
+            task
+            for task in self.tasks
+            if any(module_of(frame) == module for frame in task.frames)
+            if not task.module and task.caller != caller and fits(task)
+            if not self._is_one_of_several(task)
+        )
+        return self._few((id(rule), module, caller), inside) if module else []
 
     def _is_one_of_several(self, task: Stuck) -> bool:
         """True for a thread of which a driver has one a device, where several are
