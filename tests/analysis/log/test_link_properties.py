@@ -132,12 +132,20 @@ together = st.lists(
 
 
 def joins(lines: Sequence[str]) -> set[tuple[str, str, str]]:
-    """Waiter, holder and confidence of every link; tasks of one host alone."""
+    """Waiter, holder and confidence of every link, and what the several that a waiter
+    waits for come down to; tasks of one host alone."""
     answer = explain_log(read_log(lines))
+    links = {
+        (link.waiter, link.holder, link.confidence) for link in answer.links.values()
+    }
+    links |= {
+        (answer.tasks[at], answer.tasks[end], "whichever")
+        for at, end in answer.whichever.items()
+    }
     return {
-        (link.waiter.task.comm or "", link.holder.task.comm or "", link.confidence)
-        for link in answer.links.values()
-        if link.waiter.task.host in ("", "alpha")
+        (waiter.task.comm or "", end.task.comm or "", how)
+        for waiter, end, how in links
+        if waiter.task.host in ("", "alpha")
     }
 
 
