@@ -29,6 +29,15 @@ PAIRS = {
         FOR_WRITING + "__x64_sys_fsconfig",
         COMMIT + "ext4_put_super/ext4 generic_shutdown_super kill_block_super",
     ),
+    "a remount and a sync": (
+        FOR_WRITING + "path_mount __x64_sys_mount",
+        "io_schedule folio_wait_writeback sync_inodes_sb __iterate_supers ksys_sync",
+    ),
+    "readahead and a truncation": (
+        FOR_READING + "do_page_cache_ra filemap_get_pages filemap_splice_read",
+        "io_schedule bit_wait_io do_get_write_access/jbd2 ext4_truncate/ext4 "
+        "ext4_setattr/ext4 notify_change do_truncate",
+    ),
     "a reader of s_umount and a writer that waits": (
         WAITS_FOR_SUPER,
         FOR_WRITING + "super_lock freeze_super do_vfs_ioctl",
@@ -176,6 +185,14 @@ APART = {
 def test_who_has_the_lock(waits: str, holds: str) -> None:
     tasks = Shown("waits", 11, waits), Shown("holds", 12, holds)
     assert joined(*tasks)["waits"] == ("holds", POSSIBLE)
+
+
+def test_sendfile_starts_a_write_that_a_freeze_keeps_out() -> None:
+    """fs/splice.c direct_splice_actor() calls file_start_write() (since 6.8)."""
+    waits = "schedule percpu_rwsem_wait __percpu_down_read direct_splice_actor"
+    holds = COMMIT + "ext4_freeze/ext4 freeze_super do_vfs_ioctl"
+    tasks = Shown("waits", 11, waits), Shown("holds", 12, holds)
+    assert "waits" in joined(*tasks)
 
 
 def test_a_checkpoint_of_f2fs_is_the_only_one() -> None:

@@ -53,7 +53,7 @@ _PERCPU = ("percpu_rwsem_wait", "__percpu_down_read*", "percpu_down_read*")
 _FREEZABLE = names(
     "__sb_start_write sb_start_* vfs_write* do_iter_write vfs_iter_write "
     "do_iter_readv_writev io_write do_page_mkwrite vfs_copy_file_range mnt_want_write* "
-    "vfs_check_frozen"
+    "direct_splice_actor vfs_check_frozen"
 )
 _STARTS_WRITE = names(
     "xfs_trans_alloc* start_transaction ext4_evict_inode ext4_quota_off* "
@@ -162,10 +162,11 @@ RULES: tuple[Rule, ...] = (
         names(
             "freeze_super* thaw_super* iterate_supers* __iterate_supers super_lock* "
             "__super_lock* grab_super* get_super* user_get_super lock_super "
-            "deactivate_super sync_supers do_remount do_reconfigure_mnt "
+            "deactivate_super sync_supers path_mount do_remount do_reconfigure_mnt "
             "vfs_cmd_reconfigure *sys_fsconfig *sys_syncfs dqget wait_on_dquot dqput"
         ),
-        "fs/super.c, fs/fsopen.c vfs_cmd_reconfigure(), fs/sync.c syncfs(): s_umount; "
+        "fs/super.c, fs/namespace.c do_remount(), inlined into path_mount(), "
+        "fs/fsopen.c vfs_cmd_reconfigure(), fs/sync.c syncfs(): s_umount; "
         "fs/quota/dquot.c: a quota's own lock",
         wait=(LOCK, EVENT),
         first=True,

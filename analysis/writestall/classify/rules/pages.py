@@ -213,8 +213,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         c.FS_LOCK,
         names(
-            "filemap_invalidate_lock* page_cache_ra_* force_page_cache_ra "
-            "filemap_create_folio filemap_fault"
+            "filemap_invalidate_lock* page_cache_ra_* do_page_cache_ra "
+            "force_page_cache_ra filemap_create_folio filemap_fault"
         ),
         "include/linux/fs.h: mapping->invalidate_lock (since 5.15, "
         "commit 730633f0b7f9), which whoever reads pages in takes",

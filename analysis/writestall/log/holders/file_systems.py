@@ -24,8 +24,8 @@ _QUOTA_WORK = names(
     "do_insert_tree"
 )
 _INVALIDATE = names(
-    "filemap_invalidate_lock* page_cache_ra_* force_page_cache_ra filemap_create_folio "
-    "filemap_fault"
+    "filemap_invalidate_lock* page_cache_ra_* do_page_cache_ra force_page_cache_ra "
+    "filemap_create_folio filemap_fault"
 )
 _INVALIDATES = names(
     "ext4_punch_hole ext4_zero_range ext4_collapse_range ext4_insert_range "

@@ -13,8 +13,8 @@ _STARTS_WRITE = names(
 )
 _SUPERS = names(
     "super_lock* __super_lock* iterate_supers* __iterate_supers grab_super* get_super* "
-    "user_get_super deactivate_super freeze_super* thaw_super* sync_supers do_remount "
-    "do_reconfigure_mnt vfs_cmd_reconfigure *sys_fsconfig *sys_syncfs"
+    "user_get_super deactivate_super freeze_super* thaw_super* sync_supers path_mount "
+    "do_remount do_reconfigure_mnt vfs_cmd_reconfigure *sys_fsconfig *sys_syncfs"
 )
 # Who waits for the superblock itself; iterate_supers() also calls the function below.
 _SUPERS_WAITS = names("super_lock* __super_lock* grab_super* deactivate_super")
