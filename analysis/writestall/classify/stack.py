@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from writestall.classify.frames import Frame, parse_stack
+from writestall.classify.named_waits import NamedWait
 from writestall.classify.rules import OVERRIDES, RULES
 from writestall.classify.rules.form import (
     FS_MODULES,
@@ -35,6 +36,16 @@ class Verdict:
     cls: str
     path: tuple[str, ...] = ()
     rule: Rule | None = None
+
+    @property
+    def named(self) -> NamedWait | None:
+        """What is waited for, where the rule names it more closely than the class."""
+        return self.rule.named if self.rule else None
+
+    @property
+    def words(self) -> str:
+        """What a task in this wait does."""
+        return self.named.words if self.named else c.DOES[self.cls]
 
 
 @cache

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +11,21 @@ from writestall.log.stuck import Choice, Link, Stuck
 
 # Behind so many choices, one behind the other, a root is looked for.
 _NESTED = 8
-_CIRCLE = -1  # instead of a root
+
+
+def _followed(at: int, step: Callable[[int], int | None]) -> list[int]:
+    """An index and those that a step leads to; one that comes again ends them."""
+    path, seen = [at], {at}
+    while (after := step(path[-1])) is not None:
+        path.append(after)
+        if after in seen:
+            break
+        seen.add(after)
+    return path
+
+
+def _comes_back(path: list[int]) -> bool:
+    return path[-1] in path[:-1]
 
 
 @dataclass(frozen=True)
@@ -60,40 +74,44 @@ class LogAnswer:
         return f"{task.name} on {host}" if host else task.name
 
     @cached_property
+    def index(self) -> dict[int, int]:
+        """The index of each task, by its id()."""
+        return {id(task): at for at, task in enumerate(self.tasks)}
+
+    @cached_property
     def after(self) -> dict[int, int]:
         """For the index of each task that waits for one, the index of that one."""
-        index = {id(task): at for at, task in enumerate(self.tasks)}
-        return {at: index[id(link.holder)] for at, link in self.links.items()}
+        return {at: self.index[id(link.holder)] for at, link in self.links.items()}
 
-    def either(self, at: int) -> tuple[Stuck, ...]:
+    def named(self, ats: Iterable[int]) -> list[str]:
+        """The names of the tasks of these indexes."""
+        return [self.name(self.tasks[at]) for at in ats]
+
+    def either(self, at: int) -> list[int]:
         """The two of which one has what a task waits for; empty where others fit."""
         choice = self.choices.get(at)
-        return choice.holders[:2] if choice and choice.best == 2 else ()
+        two = choice.holders[:2] if choice and choice.best == 2 else ()
+        return [self.index[id(task)] for task in two]
 
     @cached_property
     def whichever(self) -> dict[int, int]:
         """For the index of a task that waits for one of several, the index of the root
         that all of these come down to, where that is one."""
-        index = {id(task): at for at, task in enumerate(self.tasks)}
         found: dict[int, int] = {}
 
-        def end(at: int) -> int:
-            seen = {at}
-            while (after := self.after.get(at, found.get(at))) is not None:
-                if after in seen:
-                    return _CIRCLE
-                seen.add(at := after)
-            return at
+        def step(at: int) -> int | None:
+            return self.after.get(at, found.get(at))
 
         for _ in range(_NESTED):
-            before = len(found)
-            for at, choice in self.choices.items():
-                if at in found:
-                    continue
-                ends = {end(index[id(task)]) for task in choice.holders}
-                if len(ends) == 1 and not ends & {at, _CIRCLE}:
+            open_ones = [at for at in self.choices if at not in found]
+            for at in open_ones:
+                holders = self.choices[at].holders
+                paths = [_followed(self.index[id(task)], step) for task in holders]
+                ends = {path[-1] for path in paths}
+                is_one = len(ends) == 1 and not any(map(_comes_back, paths))
+                if is_one and at not in ends:
                     found[at] = ends.pop()
-            if len(found) == before:
+            if not found.keys() & set(open_ones):
                 break
         return found
 
@@ -101,11 +119,8 @@ class LogAnswer:
     def knot(self) -> list[int]:
         """The tasks that wait for each other whichever of its choices each waits for;
         empty without such."""
-        index = {id(task): at for at, task in enumerate(self.tasks)}
         ends = {at: {holder} for at, holder in self.after.items()}
-        for at in self.choices:
-            if either := self.either(at):
-                ends[at] = {index[id(holder)] for holder in either}
+        ends |= {at: set(two) for at in self.choices if (two := self.either(at))}
         while out := [at for at in ends if not ends[at] <= ends.keys()]:
             for at in out:
                 del ends[at]
@@ -117,11 +132,6 @@ class LogAnswer:
             todo += new
         return sorted(held)
 
-    def cycles(self, at: int) -> bool:
-        """True when a task's chain comes back on itself."""
-        path = self.path(at)
-        return len(set(path)) < len(path)
-
     def step(self, at: int) -> int | None:
         """The index of who a task waits for, or of what all who that may be come down
         to; None without either."""
@@ -129,18 +139,12 @@ class LogAnswer:
 
     def path(self, at: int) -> list[int]:
         """Indexes from a task to the root of its waiting; a circle ends it."""
-        path, seen = [at], {at}
-        while (after := self.step(path[-1])) is not None:
-            path.append(after)
-            if after in seen:
-                break
-            seen.add(after)
-        return path
+        return _followed(at, self.step)
 
     def circle(self, at: int) -> list[int]:
         """The tasks of the circle that a task's chain ends in; empty without one."""
         path = self.path(at)
-        return path[path.index(path[-1]) : -1] if len(set(path)) < len(path) else []
+        return path[path.index(path[-1]) : -1] if _comes_back(path) else []
 
     def ring(self, at: int) -> list[int]:
         """The tasks that wait for each other, if a task's chain ends among them."""

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from writestall.classify.rules.block import BLOCK_LOCK
-from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.classify.named_waits import BLOCK_LOCK, NFS_ANSWER
 from writestall.log import asked
 from writestall.log.asleep import preempted_in, runs_in
 from writestall.log.disks import differ
@@ -36,7 +35,7 @@ _SHOWN = 3
 # What is said of a class whose locks have names, and how it goes on with one.
 _VAGUE = {
     c.DOES[c.OTHER]: "waits for a lock or event of the kernel",
-    BLOCK_LOCK: BLOCK_LOCK,
+    BLOCK_LOCK.words: BLOCK_LOCK.words,
     **{
         c.DOES[name]: c.DOES[name]
         for name in (c.FS_LOCK, c.RAID_OR_DM, c.FS_TRANSACTION, c.INODE_LOCK)
@@ -57,11 +56,11 @@ def does(stuck: Stuck) -> str:
         return words
     if (stuck.role, cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
         return "waits until every handle of its transaction has stopped"
-    rule = stuck.verdict.rule
-    words = (rule.words if rule and rule.words else None) or c.DOES[cls]
+    words = stuck.verdict.words
     if words in _VAGUE:
         return _vague(stuck, words)
-    if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):
+    is_nfs = stuck.verdict.named == NFS_ANSWER
+    if is_nfs and (server := _NFS_MANAGER.fullmatch(task.comm or "")):
         return f"waits for the answer of the NFS server {server['address']}"
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"
     return words.replace("its cgroup", named)
@@ -81,13 +80,11 @@ def _vague(stuck: Stuck, words: str) -> str:
 def _makes_memory(stuck: Stuck) -> str:
     """What a task does that reclaims memory for others, or waits in a shrinker."""
     if (inner := stuck.in_shrinker) and inner.rule:
-        words = inner.rule.words or c.DOES[inner.cls]
-        return f"reclaims memory, and inside a shrinker {words}"
+        return f"reclaims memory, and inside a shrinker {inner.words}"
     comm = stuck.task.comm or ""
     makes = next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
     if (inner := stuck.in_reclaim) and inner.rule:
-        words = inner.rule.words or c.DOES[inner.cls]
-        return f"{makes or 'reclaims memory'}, and meanwhile {words}"
+        return f"{makes or 'reclaims memory'}, and meanwhile {inner.words}"
     if makes and (known := asked.words(stuck, "waits for a lock")):
         return f"{makes}, and meanwhile {known}"
     return makes
@@ -212,7 +209,7 @@ def _root(answer: LogAnswer, at: int) -> int:
 def _may_end(answer: LogAnswer, at: int) -> str:
     """The two of which one may end a task's wait."""
     if either := answer.either(at):
-        return f" ({' or '.join(map(answer.name, either))} may end that)"
+        return f" ({' or '.join(answer.named(either))} may end that)"
     return ""
 
 
@@ -237,7 +234,7 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
         if count == 1:
             return f"{first} {'may come' if may else 'comes'} down to {who}"
         return f"{count} of them {'may ' if may else ''}come down to {who}"
-    names = ", ".join(answer.name(answer.tasks[at]) for at in sorted(circle))
+    names = ", ".join(answer.named(sorted(circle)))
     if len(circle) == 1:
         itself = f"{names} waits for a lock that it holds itself"
         if not answer.links[circle[0]].is_sure:

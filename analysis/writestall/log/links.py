@@ -24,7 +24,7 @@ from writestall.log.asleep import UNKNOWN as NOT_ASLEEP
 from writestall.log.asleep import preempted_in, trace_kind
 from writestall.log.grace_periods import STALLS_RCU
 from writestall.log.holders import HOLDERS
-from writestall.log.holders.around import Around
+from writestall.log.holders.around import Around, TooManyError
 from writestall.log.holders.form import Holder
 from writestall.log.not_stuck import is_not_stuck
 from writestall.log.reading import LoggedTask
@@ -210,13 +210,13 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | Choice | None:
 def _choice(waiter: Stuck, rules: list[Holder], around: Around) -> Choice | None:
     """All that fit the rules, the first of which fits too many; nothing where they are
     more than are kept."""
-    whole = around.whole
-    whole.is_cut = False
-    best = rules[0].fitting(waiter, whole)
-    fit = [*best, *(task for one in rules[1:] for task in one.fitting(waiter, whole))]
-    once = {task.order(): task for task in fit}
-    if whole.is_cut or len(best) < _TWO:
+    try:
+        best, *worse = (rule.fitting(waiter, around.whole) for rule in rules)
+    except TooManyError:
         return None
+    if len(best) < _TWO:
+        return None
+    once = {task.order(): task for fit in (best, *worse) for task in fit}
     return Choice(waiter, tuple(once.values()), rules[0].why, len(best))
 
 

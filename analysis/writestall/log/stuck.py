@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from writestall.classify.frames import Frame
-from writestall.classify.rules.block import GRACE_PERIOD
+from writestall.classify.named_waits import GRACE_PERIOD
 from writestall.classify.stack import (
     Verdict,
     classify_frames,
@@ -212,8 +212,7 @@ class Stuck:
     def for_grace_period(self) -> bool:
         """True when it waits for a grace period of RCU, or boosts who keeps one from
         ending (kernel/rcu/tree_plugin.h rcu_boost())."""
-        rule = self.verdict.rule
-        waits = rule is not None and rule.words == GRACE_PERIOD
+        waits = self.verdict.named == GRACE_PERIOD
         return waits or self.thread == "rcu_boost_kthread"
 
     @cached_property

@@ -98,7 +98,7 @@ def _path(answer: LogAnswer, path: list[int], members: int) -> Iterator[str]:
             yield f"{'   ' * depth}+- which all come down to {who}"
         depth += 1
     if either := answer.either(path[-1]):
-        one, why = " or ".join(map(answer.name, either)), answer.choices[path[-1]].why
+        one, why = " or ".join(answer.named(either)), answer.choices[path[-1]].why
         yield f"{'   ' * depth}+- either: {one}  ({why})"
 
 
@@ -149,7 +149,6 @@ def log_json(answer: LogAnswer, reports: Sequence[Report] = ()) -> dict[str, Any
     """The same as a table of tasks; `waits_for` is an index into it, `either` has two
     of which one fits; `one_of` all that fit, where these come down to one root, and
     `comes_down_to` that root."""
-    index = {id(task): at for at, task in enumerate(answer.tasks)}
     rows = []
     for at, stuck in enumerate(answer.tasks):
         link, end = answer.links.get(at), answer.whichever.get(at)
@@ -170,9 +169,9 @@ def log_json(answer: LogAnswer, reports: Sequence[Report] = ()) -> dict[str, Any
                 "time": stuck.task.time.text if stuck.task.time else None,
                 "state": stuck.task.state,
                 "owner": stuck.owner,
-                "waits_for": index[id(link.holder)] if link else None,
-                "either": [index[id(one)] for one in answer.either(at)],
-                "one_of": [index[id(one)] for one in several],
+                "waits_for": answer.after.get(at),
+                "either": answer.either(at),
+                "one_of": [answer.index[id(one)] for one in several],
                 "comes_down_to": end,
                 "confidence": link.confidence if link else None,
                 "why": link.why if link else None,

@@ -130,10 +130,10 @@ class Compared:
         if not holders & {_of(row) for row in self._bare.tasks}:
             return "unseen"
         named = {
-            _of(row)
+            _of(self._bare.tasks[one])
             for at in self._bare.choices
             if _of(self._bare.tasks[at]) == waiter
-            for row in self._bare.either(at)
+            for one in self._bare.either(at)
         }
         return "either" if named & holders else "none"
 

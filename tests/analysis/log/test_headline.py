@@ -153,7 +153,7 @@ def test_a_cycle_made_by_one_rule_is_dropped() -> None:
     answer = explained(
         Shown("one", 1, stack).report(), Shown("other", 2, stack).report()
     )
-    assert not any(answer.cycles(at) for at in range(2))
+    assert not any(answer.circle(at) for at in range(2))
 
 
 @pytest.mark.parametrize(

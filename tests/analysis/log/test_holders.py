@@ -92,7 +92,7 @@ def test_a_cycle_of_three_rules() -> None:
         POSSIBLE,
         LIKELY,
     ]
-    assert said.cycles(0) and "circle" in sentence(said, "log")
+    assert said.circle(0) and "circle" in sentence(said, "log")
     assert "deadlock" not in sentence(said, "log")
 
 

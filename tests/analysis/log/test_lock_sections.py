@@ -362,7 +362,7 @@ def test_the_lock_is_named() -> None:
         ("logs-tree", "the log of a btrfs tree is written"),
         ("target-waits", "the commands of a SCSI target"),
         ("reads-file", "waits for the disk"),
-        ("ring-ends", "its io_uring requests are over"),
+        ("ring-ends", "the requests of its io_uring have ended"),
         ("reaps-sync", "sync has stopped"),
         ("own-sync", "the sync that it does"),
         ("resumes", "(runtime PM)"),

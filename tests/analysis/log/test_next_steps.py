@@ -9,12 +9,14 @@ import pytest
 
 from linked_stacks import STACKS
 from log_stacks import Shown, explained
+from writestall.classify import named_waits
+from writestall.classify.named_waits import NamedWait
 from writestall.classify.rules import OVERRIDES, RULES
 from writestall.log import next_steps
 from writestall.log.text import log_json, report
 from writestall_base.wait_classes import WAIT_CLASSES
 
-WORDS = sorted({rule.words for rule in (*OVERRIDES, *RULES) if rule.words})
+NAMED = sorted({rule.named for rule in (*OVERRIDES, *RULES) if rule.named})
 LINE = "INFO: task {}:{} is blocked on a mutex likely owned by task {}:{}."
 FIRST = Shown("one", 1, STACKS["orphan"])
 
@@ -36,13 +38,9 @@ def test_no_step_is_of_a_class_that_is_gone() -> None:
     assert set(next_steps.CLASSES) == set(WAIT_CLASSES)
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_every_rule_with_words_of_its_own_has_a_step(words: str) -> None:
-    assert words in next_steps.WORDS
-
-
-def test_no_step_is_of_words_that_are_gone() -> None:
-    assert set(next_steps.WORDS) == set(WORDS)
+def test_every_named_wait_is_that_of_a_rule() -> None:
+    waits = {one for one in vars(named_waits).values() if isinstance(one, NamedWait)}
+    assert waits == set(NAMED) and len({one.words for one in waits}) == len(waits)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +113,9 @@ def test_roots_that_are_no_class(rows: list[list[str]], words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "step_of", [*next_steps.CLASSES.values(), *next_steps.WORDS.values()]
+    "step_of",
+    [*next_steps.CLASSES.values(), *(one.step for one in NAMED if one.text)],
 )
-def test_a_step_is_one_sentence_with_a_source(step_of: next_steps.Step) -> None:
+def test_a_step_is_one_sentence_with_a_source(step_of: named_waits.Step) -> None:
     assert not re.search(r"[.;] [A-Z]", step_of.text) and len(step_of.text) < 200
     assert re.search(r"\(\d\)|Documentation/|(block|kernel|fs)/", step_of.source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from writestall.classify import named_waits as w
 from writestall.classify.rules.form import EVENT, LOCK, Rule, names
 from writestall_base import wait_classes as c
 
@@ -15,34 +16,7 @@ SUBMIT = re.compile(
     r"|direct_make_request|_*submit_bh\w*"
 )
 
-REMOVES_SCSI = "removes a SCSI target or host and waits until its devices have gone"
-CPU_HOTPLUG = "takes a CPU up or down and waits for that CPU's hotplug thread"
-RPC_CLIENT = "waits until the requests of an RPC client have ended"
-THREAD_ENDS = "waits until a kernel thread has ended"
-SYSFS_USERS = "waits until nobody uses a file of sysfs that goes away"
-GRACE_PERIOD = "waits for a grace period of RCU"
-HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
-AWAITS_HANDLER = "waits until a SCSI host has recovered from errors"
 
-BARRIER_RAISED = "waits until an array's resync, reshape or freeze lets I/O in"
-RAISES_BARRIER = "keeps I/O out of an array and waits until what is under way has ended"
-ARRAY_METADATA = "waits until an array's superblock or bitmap is written"
-BITMAP_COUNTER = "waits for room in a counter of an array's bitmap"
-FREE_STRIPE = "waits for a free stripe of an array"
-ARRAY_SUSPENDED = "waits until a suspended array takes I/O again"
-SUSPENDS_ARRAY = "suspends an array and waits until its I/O has ended"
-RESHAPE = "waits for stripes of an array that are in use, or before its reshape"
-STOPS_SYNC = "waits until an array's sync has stopped"
-SYNC_IO = "waits until the I/O of the sync that it does has ended"
-CIPHER = "waits for the cipher of dm-crypt"
-CONNECTS = "connects to an NVMe controller and waits for its answer"
-BLOCK_LOCK = "waits for a lock of the block layer"
-FROZEN_QUEUE = "waits until a frozen or dying queue takes requests again"
-DIRECT_IO = "waits until direct I/O to the file has ended"
-RUNTIME_PM = "waits until a device has been resumed or suspended (runtime PM)"
-HELPER = "waits until a program that the kernel has started ends (user-mode helper)"
-TABLE_USERS = "waits until nobody uses the old table of a mapped device (SRCU)"
-SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
 _MD: tuple[Rule, ...] = (
     Rule(
         c.RAID_OR_DM,
@@ -51,7 +25,7 @@ _MD: tuple[Rule, ...] = (
         "recovery_active is zero",
         not_wait=(LOCK,),
         first=True,
-        words=SYNC_IO,
+        named=w.SYNC_IO,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -60,21 +34,21 @@ _MD: tuple[Rule, ...] = (
         "done a request",
         not_wait=(LOCK,),
         first=True,
-        words=CIPHER,
+        named=w.CIPHER,
     ),
     Rule(
         c.RAID_OR_DM,
         ("raise_barrier", "freeze_array"),
         "drivers/md/raid1.c raise_barrier(), freeze_array(), raid10.c: until nothing "
         "is pending",
-        words=RAISES_BARRIER,
+        named=w.RAISES_BARRIER,
     ),
     Rule(
         c.RAID_OR_DM,
         ("*wait_barrier", "wait_read_barrier", "regular_request_wait"),
         "drivers/md/raid1.c _wait_barrier(), raid10.c wait_barrier(): until the "
         "barrier is lowered",
-        words=BARRIER_RAISED,
+        named=w.BARRIER_RAISED,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -88,7 +62,7 @@ _MD: tuple[Rule, ...] = (
         "bitmap by a worker, have ended",
         not_wait=(LOCK,),
         first=True,
-        words=ARRAY_METADATA,
+        named=w.ARRAY_METADATA,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -97,7 +71,7 @@ _MD: tuple[Rule, ...] = (
         "COUNTER_MAX, until md_bitmap_endwrite()",
         not_wait=(LOCK,),
         first=True,
-        words=BITMAP_COUNTER,
+        named=w.BITMAP_COUNTER,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -105,7 +79,7 @@ _MD: tuple[Rule, ...] = (
         "drivers/md/raid5.c raid5_get_active_stripe(), resize_stripes(): until a "
         "stripe is inactive, or the array is no more quiesced",
         not_wait=(LOCK,),
-        words=FREE_STRIPE,
+        named=w.FREE_STRIPE,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -114,7 +88,7 @@ _MD: tuple[Rule, ...] = (
         "STRIPE_SCHEDULE_AND_RETRY while the reshape is there or requests overlap",
         callers=("raid5_make_request",),
         bare=True,
-        words=RESHAPE,
+        named=w.RESHAPE,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -123,7 +97,7 @@ _MD: tuple[Rule, ...] = (
         "while the reshape is there, or a stripe expands or overlaps",
         not_wait=(LOCK,),
         first=True,
-        words=RESHAPE,
+        named=w.RESHAPE,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -131,14 +105,14 @@ _MD: tuple[Rule, ...] = (
         "drivers/md/md.c mddev_suspend(): until active_io is zero; raid5.c "
         "raid5_quiesce(): until no stripe is in use",
         not_wait=(LOCK,),
-        words=SUSPENDS_ARRAY,
+        named=w.SUSPENDS_ARRAY,
     ),
     Rule(
         c.RAID_OR_DM,
         ("md_handle_request",),
         "drivers/md/md.c md_handle_request(): while is_suspended()",
         first=True,
-        words=ARRAY_SUSPENDED,
+        named=w.ARRAY_SUSPENDED,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -148,7 +122,7 @@ _MD: tuple[Rule, ...] = (
         ),
         "drivers/md/md.c stop_sync_thread(): until MD_RECOVERY_RUNNING is clear",
         not_wait=(LOCK,),
-        words=STOPS_SYNC,
+        named=w.STOPS_SYNC,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -157,7 +131,7 @@ _MD: tuple[Rule, ...] = (
         "old table",
         callers=("dm_swap_table", "dm_suspend", "__dm_suspend", "dev_suspend"),
         wait=(EVENT,),
-        words=TABLE_USERS,
+        named=w.TABLE_USERS,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -165,7 +139,7 @@ _MD: tuple[Rule, ...] = (
         "drivers/md/dm.c dm_wait_for_completion(): until no bio of the device is in "
         "flight",
         not_wait=(LOCK,),
-        words=SUSPENDS_MAP,
+        named=w.SUSPENDS_MAP,
     ),
 )
 
@@ -176,14 +150,14 @@ RULES: tuple[Rule, ...] = (
         "drivers/scsi/scsi_error.c scsi_error_handler(): aborts commands, then resets "
         "the device, the bus, the host",
         callers=("scsi_error_handler",),
-        words=HANDLES_ERRORS,
+        named=w.HANDLES_ERRORS,
     ),
     Rule(
         c.DEVICE_IO,
         ("scsi_block_when_processing_errors", "ata_port_wait_eh"),
         "drivers/scsi/scsi_error.c scsi_block_when_processing_errors(): on host_wait, "
         "until the host is no more in recovery",
-        words=AWAITS_HANDLER,
+        named=w.AWAITS_HANDLER,
     ),
     Rule(
         c.BLOCK_QUEUE,
@@ -191,35 +165,35 @@ RULES: tuple[Rule, ...] = (
         "block/blk-wbt.c wbt_wait(): the disk is slow for others, so writeback waits",
         callers=("wbt_wait", "__rq_qos_throttle", "blk_mq_*", "blk_queue_bio"),
         not_callers=("blkcg_*", "ioc_*"),
-        words="is throttled for the disk's other users (writeback throttling, wbt)",
+        named=w.WBT,
     ),
     Rule(
         c.BLOCK_QUEUE,
         ("ioc_rqos_throttle",),
         "block/blk-iocost.c ioc_rqos_throttle(): the bio costs more than the share of "
         "its cgroup (io.weight, io.cost.qos)",
-        words="is throttled to the share of its cgroup (io.weight)",
+        named=w.IO_WEIGHT,
     ),
     Rule(
         c.BLOCK_QUEUE,
         ("rq_qos_wait", "blkcg_iolatency_throttle"),
         "block/blk-iolatency.c blkcg_iolatency_throttle(): I/O of its cgroup makes "
         "that of another one slower than its io.latency",
-        words="is throttled, for its cgroup keeps another from its io.latency",
+        named=w.IO_LATENCY,
     ),
     Rule(
         c.BLOCK_QUEUE,
         ("blkcg_maybe_throttle_current", "blkcg_maybe_throttle_blkg"),
         "block/blk-cgroup.c blkcg_maybe_throttle_blkg(): on the way back to user space "
         "a task waits for I/O done in its name (blk-iocost.c, blk-iolatency.c)",
-        words="is delayed for I/O done in the name of its cgroup",
+        named=w.IN_ITS_NAME,
     ),
     Rule(
         c.BLOCK_QUEUE,
         ("blk_throtl_*", "__blk_throtl_bio"),
         "block/blk-throttle.c: the limit of a cgroup (io.max). __blk_throtl_bio() only "
         "queues the bio, so most waits for it show no more than a wait for the I/O",
-        words="is throttled by the io.max of its cgroup",
+        named=w.IO_MAX,
     ),
     Rule(
         c.BLOCK_QUEUE,
@@ -227,13 +201,13 @@ RULES: tuple[Rule, ...] = (
         "block/blk-mq.c blk_mq_freeze_queue_wait() below drivers/nvme/host/pci.c "
         "nvme_reset_work(): a reset goes on when all requests have ended",
         callers=("nvme_*reset*", "nvme_wait_freeze*"),
-        words="resets an NVMe controller and waits until its requests have ended",
+        named=w.RESETS_NVME,
     ),
     Rule(
         c.BLOCK_QUEUE,
         ("blk_mq_freeze_queue*", "blk_freeze_queue*"),
         "block/blk-mq.c blk_mq_freeze_queue_wait(): until q_usage_counter is zero",
-        words="freezes a queue and waits until all requests of the disk have ended",
+        named=w.FREEZES_QUEUE,
     ),
     Rule(
         c.OTHER,
@@ -244,7 +218,7 @@ RULES: tuple[Rule, ...] = (
         "kernel/workqueue.c __flush_work(): until the work's function has returned; "
         "drivers/nvme/host/core.c nvme_reset_ctrl_sync()",
         callers=("nvme_*", "scsi_*", "disk_*", "del_gendisk", "usb_*"),
-        words="waits until a work that it flushes is done",
+        named=w.FLUSHES_WORK,
     ),
     Rule(
         c.OTHER,
@@ -255,7 +229,7 @@ RULES: tuple[Rule, ...] = (
         "kernel/rcu/tree.c synchronize_rcu(), rcu_barrier(): until all CPUs have been "
         "outside of readers, or have run what was put off",
         not_callers=("dm_*", "__dm_*", "md_*", "bch_*"),
-        words=GRACE_PERIOD,
+        named=w.GRACE_PERIOD,
     ),
     Rule(
         c.OTHER,
@@ -264,7 +238,7 @@ RULES: tuple[Rule, ...] = (
         "device is released",
         not_wait=(LOCK,),
         first=True,
-        words=REMOVES_SCSI,
+        named=w.REMOVES_SCSI,
     ),
     Rule(
         c.OTHER,
@@ -273,14 +247,14 @@ RULES: tuple[Rule, ...] = (
         "resuming",
         not_wait=(LOCK,),
         first=True,
-        words=RUNTIME_PM,
+        named=w.RUNTIME_PM,
     ),
     Rule(
         c.OTHER,
         ("call_usermodehelper_exec",),
         "kernel/umh.c call_usermodehelper_exec(): until the program has ended, or run",
         first=True,
-        words=HELPER,
+        named=w.HELPER,
     ),
     Rule(
         c.DEVICE_IO,
@@ -288,7 +262,7 @@ RULES: tuple[Rule, ...] = (
         "drivers/nvme/host/fc.c nvme_fc_connect_ctrl_work(), fabrics.c "
         "nvmf_connect_admin_queue(): until the controller has answered",
         not_wait=(LOCK,),
-        words=CONNECTS,
+        named=w.CONNECTS,
     ),
     Rule(
         c.BLOCK_QUEUE,
@@ -296,7 +270,7 @@ RULES: tuple[Rule, ...] = (
         "block/blk-core.c blk_queue_enter(): until mq_freeze_depth is zero",
         not_wait=(LOCK,),
         first=True,
-        words=FROZEN_QUEUE,
+        named=w.FROZEN_QUEUE,
     ),
     Rule(
         c.DEVICE_IO,
@@ -305,27 +279,27 @@ RULES: tuple[Rule, ...] = (
         not_wait=(LOCK,),
         first=True,
         bare=True,
-        words=DIRECT_IO,
+        named=w.DIRECT_IO,
     ),
     Rule(
         c.OTHER,
         ("cpuhp_kick_ap*", "cpuhp_invoke_ap_callback"),
         "kernel/cpu.c cpuhp_kick_ap(): until cpuhp/N has run the callbacks",
         not_wait=(LOCK,),
-        words=CPU_HOTPLUG,
+        named=w.CPU_HOTPLUG,
     ),
     Rule(
         c.OTHER,
         ("rpc_shutdown_client",),
         "net/sunrpc/clnt.c rpc_shutdown_client(): until cl_tasks is empty",
-        words=RPC_CLIENT,
+        named=w.RPC_CLIENT,
     ),
     Rule(
         c.OTHER,
         ("kthread_stop*",),
         "kernel/kthread.c kthread_stop(): until the thread's function has returned",
         not_callers=("md_*",),
-        words=THREAD_ENDS,
+        named=w.THREAD_ENDS,
     ),
     Rule(
         c.OTHER,
@@ -333,13 +307,13 @@ RULES: tuple[Rule, ...] = (
         "fs/kernfs/dir.c kernfs_drain(): until kn->active is deactivated",
         not_wait=(LOCK,),
         first=True,
-        words=SYSFS_USERS,
+        named=w.SYSFS_USERS,
     ),
     Rule(
         c.DEVICE_IO,
         ("usb_*reset*", "hub_port_reset", "hub_port_init"),
         "drivers/usb/core/hub.c usb_reset_device(): waits for the device's port",
-        words="resets a USB device",
+        named=w.RESETS_USB,
     ),
     Rule(
         c.DEVICE_IO,
@@ -358,7 +332,7 @@ RULES: tuple[Rule, ...] = (
         "drivers/net/usb/usbnet.c "
         "usbnet_terminate_urbs(): for transfers",
         not_wait=(LOCK,),
-        words="waits for a USB device",
+        named=w.USB_DEVICE,
     ),
     Rule(
         c.BLOCK_QUEUE,
@@ -453,6 +427,6 @@ RULES: tuple[Rule, ...] = (
         "block/: a lock of the queue, of its tags or cgroups",
         wait=(LOCK,),
         first=True,
-        words=BLOCK_LOCK,
+        named=w.BLOCK_LOCK,
     ),
 )

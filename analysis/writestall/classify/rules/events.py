@@ -3,129 +3,104 @@
 
 from __future__ import annotations
 
-from writestall.classify.rules.block import GRACE_PERIOD
+from writestall.classify import named_waits as w
 from writestall.classify.rules.form import LOCK, TIMER, Rule
 from writestall_base import wait_classes as c
 
-USERFAULT = "waits for the program that handles its page faults (userfaultfd)"
-OTHER_THREADS = "waits until the other threads of its process have ended (execve)"
-DAX_PAGE = "waits until nobody uses a page of persistent memory (DAX)"
-DAX_ENTRY = "waits for an entry of persistent memory that another has locked (DAX)"
-SWAP_RACE = "waits for a page of swap that another task reads in or frees"
-HOLE = "waits until a hole in a file of tmpfs has been punched"
-SERIAL_WRITE = "waits for an earlier write of the same sectors of an array"
-RESHAPES = "reshapes an array, and waits for its stripes or its superblock"
-NO_MEMORY = "pauses, for there is no memory to allocate"
-TARGET_COMMAND = "waits until the commands of a SCSI target have ended"
-SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
-AIL_RESTS = "pauses before it writes what the log of XFS holds again (xfsaild)"
-SCANS = "waits until earlier scans of SCSI hosts are over"
-SWAP_BIOS = "waits for earlier bios of swap to a mapped device (swap_bios)"
-GSSD = "waits for rpc.gssd (credentials of Kerberos)"
-LISTENER = "waits for a program that watches files to answer (fanotify)"
-NFSD_ENDS = "waits until the threads of nfsd have ended"
-RING_ENDS = "waits until the requests of its io_uring have ended"
-SCRUBS = "scrubs, and waits for the I/O of that"
-SERVER_COPY = "waits until the NFS server has copied"
-CORE_DUMP = "waits until the core of its process has been written"
-AUTOMOUNT = "waits for automount to mount (autofs)"
-HANDLERS = "waits until the handlers of an interrupt have ended"
-BCACHE_JOURNAL = "waits for the journal of bcache"
-TREE_LOG = "waits until the log of a btrfs tree is written"
-_LONE: tuple[tuple[str, str, str, str], ...] = (
+_LONE: tuple[tuple[str, w.NamedWait, str, str], ...] = (
     (
         c.OTHER,
-        USERFAULT,
+        w.USERFAULT,
         "handle_userfault userfaultfd_event_wait_completion",
         "fs/userfaultfd.c handle_userfault(): until the program has copied the page in",
     ),
     (
         c.OTHER,
-        OTHER_THREADS,
+        w.OTHER_THREADS,
         "de_thread",
         "fs/exec.c de_thread(): until zap_other_threads() has ended them",
     ),
     (
         c.OTHER,
-        LISTENER,
+        w.LISTENER,
         "fanotify_handle_event fanotify_get_response",
         "fs/notify/fanotify/fanotify.c fanotify_get_response(): until it has written",
     ),
     (
         c.OTHER,
-        GSSD,
+        w.GSSD,
         "gss_cred_init gss_create_upcall",
         "net/sunrpc/auth_gss/auth_gss.c gss_cred_init(): until rpc.gssd has answered",
     ),
     (
         c.OTHER,
-        SERVER_COPY,
+        w.SERVER_COPY,
         "handle_async_copy",
         "fs/nfs/nfs42proc.c handle_async_copy(): until the server calls back",
     ),
     (
         c.OTHER,
-        RING_ENDS,
+        w.RING_ENDS,
         "io_uring_cancel_files __io_uring_task_cancel io_uring_cancel_generic "
         "io_uring_cancel_sqpoll io_worker_exit io_rsrc_ref_quiesce",
         "io_uring/cancel.c io_uring_cancel_generic(): until none is inflight",
     ),
     (
         c.OTHER,
-        SCRUBS,
+        w.SCRUBS,
         "scrub_add_page_to_rd_bio scrub_add_sector_to_rd_bio flush_scrub_stripes",
         "fs/btrfs/scrub.c flush_scrub_stripes(): until each stripe is read and "
         "written; scrub_add_page_to_rd_bio() before 6.4: until a bio is free",
     ),
     (
         c.OTHER,
-        NFSD_ENDS,
+        w.NFSD_ENDS,
         "nfsd_destroy_serv svc_set_num_threads svc_stop_kthreads",
         "net/sunrpc/svc.c svc_stop_kthreads(): until each has left svc_recv()",
     ),
     (
         c.RAID_OR_DM,
-        BCACHE_JOURNAL,
+        w.BCACHE_JOURNAL,
         "bch_journal bch_journal_meta journal_wait_for_write",
         "drivers/md/bcache/journal.c journal_wait_for_write(): until an entry is free "
         "and written; bch_journal_meta()",
     ),
     (
         c.OTHER,
-        CORE_DUMP,
+        w.CORE_DUMP,
         "exit_mm coredump_task_exit",
         "kernel/exit.c coredump_task_exit() (exit_mm() before 5.16): until "
         "fs/coredump.c coredump_finish()",
     ),
     (
         c.OTHER,
-        AUTOMOUNT,
+        w.AUTOMOUNT,
         "autofs_wait autofs4_wait",
         "fs/autofs/waitq.c autofs_wait(): until the daemon has answered",
     ),
     (
         c.OTHER,
-        HANDLERS,
+        w.HANDLERS,
         "__synchronize_irq synchronize_irq synchronize_hardirq",
         "kernel/irq/manage.c __synchronize_irq(): until no thread of it is active",
     ),
     (
         c.OTHER,
-        GRACE_PERIOD,
+        w.GRACE_PERIOD,
         "percpu_ref_switch_to_atomic_sync",
         "lib/percpu-refcount.c percpu_ref_switch_to_atomic_sync(): until call_rcu() "
         "has run the switch",
     ),
     (
         c.OTHER,
-        SCANS,
+        w.SCANS,
         "do_scan_async scsi_finish_async_scan scsi_complete_async_scans",
         "drivers/scsi/scsi_scan.c scsi_finish_async_scan(): hosts are shown in the "
         "order of their scans, each after the one before",
     ),
     (
         c.OTHER,
-        TARGET_COMMAND,
+        w.TARGET_COMMAND,
         "target_put_cmd_and_wait __transport_wait_for_tasks "
         "transport_generic_free_cmd target_wait_for_*cmds transport_clear_lun_ref",
         "drivers/target/target_core_transport.c target_put_cmd_and_wait(), "
@@ -133,54 +108,54 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         c.OTHER,
-        SPLITS_BLOCK,
+        w.SPLITS_BLOCK,
         "xfs_btree_split",
         "fs/xfs/libxfs/xfs_btree.c xfs_btree_split(): queues "
         "xfs_btree_split_worker(), which has more room on its stack",
     ),
     (
         c.OTHER,
-        AIL_RESTS,
+        w.AIL_RESTS,
         "xfsaild",
         "fs/xfs/xfs_trans_ail.c xfsaild(): after each round, longer where items are "
         "pinned, locked or under way",
     ),
     (
         c.FS_TRANSACTION,
-        TREE_LOG,
+        w.TREE_LOG,
         "btrfs_sync_log wait_log_commit wait_for_writer",
         "fs/btrfs/tree-log.c btrfs_sync_log(): until who writes the log has, and who "
         "changes it has left",
     ),
     (
         c.OTHER,
-        DAX_PAGE,
+        w.DAX_PAGE,
         "ext4_wait_dax_page xfs_wait_dax_page fuse_wait_dax_page",
         "fs/xfs/xfs_inode.c xfs_wait_dax_page(): until its reference count is 1, as "
         "dax_layout_busy_page() found it higher",
     ),
     (
         c.PAGE_LOCK,
-        DAX_ENTRY,
+        w.DAX_ENTRY,
         "get_unlocked_entry wait_entry_unlocked",
         "fs/dax.c get_unlocked_entry(): until dax_unlock_entry()",
     ),
     (
         c.OTHER,
-        HOLE,
+        w.HOLE,
         "shmem_falloc_wait",
         "mm/shmem.c shmem_fault(): until shmem_fallocate() has punched it",
     ),
     (
         c.RAID_OR_DM,
-        SERIAL_WRITE,
+        w.SERIAL_WRITE,
         "wait_for_serialization",
         "drivers/md/raid1.c wait_for_serialization(): write-behind, until "
         "remove_serial()",
     ),
     (
         c.RAID_OR_DM,
-        RESHAPES,
+        w.RESHAPES,
         "reshape_request",
         "drivers/md/raid5.c, raid10.c reshape_request(): until reshape_stripes is "
         "zero, and sb_flags",
@@ -188,12 +163,12 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
 )
 _PAUSES = (
     (
-        SWAP_RACE,
+        w.SWAP_RACE,
         ("do_swap_page", "__read_swap_cache_async"),
         "mm/memory.c do_swap_page(), mm/swap_state.c __read_swap_cache_async()",
     ),
     (
-        NO_MEMORY,
+        w.NO_MEMORY,
         ("should_reclaim_retry", "__alloc_pages_may_oom", "__vmalloc_*"),
         "mm/page_alloc.c should_reclaim_retry(), mm/vmalloc.c __vmalloc_node_range()",
     ),
@@ -206,14 +181,14 @@ RULES: tuple[Rule, ...] = (
         "clone_endio() raises as a bio of swap ends (since 5.12)",
         wait=(LOCK,),
         first=True,
-        words=SWAP_BIOS,
+        named=w.SWAP_BIOS,
     ),
     *(
-        Rule(cls, tuple(names.split()), why, not_wait=(LOCK,), first=True, words=words)
-        for cls, words, names, why in _LONE
+        Rule(cls, tuple(names.split()), why, not_wait=(LOCK,), first=True, named=named)
+        for cls, named, names, why in _LONE
     ),
     *(
-        Rule(c.MEMORY, names, why, wait=(TIMER,), first=True, words=words)
-        for words, names, why in _PAUSES
+        Rule(c.MEMORY, names, why, wait=(TIMER,), first=True, named=named)
+        for named, names, why in _PAUSES
     ),
 )

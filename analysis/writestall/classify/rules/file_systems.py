@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from writestall.classify import named_waits as w
 from writestall.classify.rules.form import (
     EVENT,
     FSYNC,
@@ -15,29 +16,6 @@ from writestall.classify.rules.form import (
     names,
 )
 from writestall_base import wait_classes as c
-
-DELAYED_DATA = "waits until delayed data of a subvolume is written (btrfs)"
-ROOM_IN_LOG = "waits for room in the log of its file system"
-FREE_SPACE_OF_GROUP = "waits for the free space of an allocation group of XFS (AGF)"
-INODES_OF_GROUP = "waits for the inodes of an allocation group of XFS (AGI)"
-BUFFER_OF_XFS = "waits for a buffer of XFS that a transaction has locked"
-ILOCK_OF_XFS = "waits for the lock of an XFS inode (ILOCK)"
-FREES_CLUSTER = "frees a cluster of inodes of XFS and waits for one of these inodes"
-OWN_CHECKPOINT = "waits for the lock of a checkpoint that it makes itself"
-ENCRYPTS = "waits until data is encrypted or decrypted (fscrypt)"
-REPLACES = "replaces a device and waits until I/O under way has ended"
-OWN_RANGE = "waits for a range of a file that its own direct I/O may hold"
-RANGE_OF_FILE = "waits for a range of a file that another task has locked (btrfs)"
-TREE_BLOCK = "waits for the lock of a block of a btrfs tree"
-SCRUB_PAUSED = "scrubs, and pauses until the commit is over"
-DELAYED_IPUTS = "waits until inodes that nobody uses any more are freed (btrfs)"
-WRITES_SUPERS = "commits, and waits for the devices to write the superblocks"
-QGROUP_FLUSH = "waits until data of a btrfs quota group has been written"
-KEPT_OUT = "waits until a device is replaced"
-ORDERED_DATA = "waits until data of a btrfs file has been written (ordered extents)"
-WRITES_XFS_LOG = "waits until the log of XFS has been written"
-ROOM_IN_XFS_LOG = "waits for room in the log of XFS"
-SPACE_OF_BTRFS = "waits until btrfs has made room (a ticket for space)"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
@@ -80,20 +58,20 @@ _NAMED: tuple[Rule, ...] = (
             wait=(LOCK,),
             callers=callers,
             bare=True,
-            words=words,
+            named=named,
         )
-        for words, name, callers in (
+        for named, name, callers in (
             (
-                FREE_SPACE_OF_GROUP,
+                w.FREE_SPACE_OF_GROUP,
                 "fs/xfs/libxfs/xfs_alloc.c xfs_read_agf()",
                 ("xfs_read_agf", "xfs_alloc_read_agf"),
             ),
             (
-                INODES_OF_GROUP,
+                w.INODES_OF_GROUP,
                 "fs/xfs/libxfs/xfs_ialloc.c xfs_read_agi()",
                 ("xfs_read_agi", "xfs_ialloc_read_agi"),
             ),
-            (BUFFER_OF_XFS, "a transaction's other buffers", ("xfs_*",)),
+            (w.BUFFER_OF_XFS, "a transaction's other buffers", ("xfs_*",)),
         )
     ),
     Rule(
@@ -108,7 +86,7 @@ _NAMED: tuple[Rule, ...] = (
             "xfs_create xfs_remove xfs_rename xfs_setattr_nonsize xfs_lock_inodes "
             "xrep_* xchk_*"
         ),
-        words=ILOCK_OF_XFS,
+        named=w.ILOCK_OF_XFS,
     ),
     Rule(
         c.FS_LOCK,
@@ -116,13 +94,13 @@ _NAMED: tuple[Rule, ...] = (
         "fs/btrfs/file.c btrfs_direct_read(): a page fault of its own buffer reads "
         "the same file below it",
         callers=("*iov_iter_get_pages*", "*iov_iter_extract_pages*", "fault_in_iov_*"),
-        words=OWN_RANGE,
+        named=w.OWN_RANGE,
     ),
     Rule(
         c.FS_LOCK,
         _RANGES,
         "fs/btrfs/extent-io-tree.c lock_extent(): until EXTENT_LOCKED is clear",
-        words=RANGE_OF_FILE,
+        named=w.RANGE_OF_FILE,
     ),
     Rule(
         c.FS_LOCK,
@@ -131,7 +109,7 @@ _NAMED: tuple[Rule, ...] = (
             "btrfs_lock_root_node btrfs_read_lock_root_node"
         ),
         "fs/btrfs/locking.c btrfs_tree_lock(): the lock of an extent buffer",
-        words=TREE_BLOCK,
+        named=w.TREE_BLOCK,
     ),
     Rule(
         c.OTHER,
@@ -140,7 +118,7 @@ _NAMED: tuple[Rule, ...] = (
         "with the cluster's buffer locked",
         wait=(TIMER,),
         first=True,
-        words=FREES_CLUSTER,
+        named=w.FREES_CLUSTER,
     ),
     Rule(
         c.OTHER,
@@ -148,14 +126,14 @@ _NAMED: tuple[Rule, ...] = (
         "fs/crypto/crypto.c fscrypt_crypt_data_unit(): until the driver of the cipher "
         "has done it",
         not_wait=(LOCK,),
-        words=ENCRYPTS,
+        named=w.ENCRYPTS,
     ),
     Rule(
         c.OTHER,
         ("btrfs_rm_dev_replace_blocked",),
         "fs/btrfs/dev-replace.c btrfs_rm_dev_replace_blocked(): until bio_counter is "
         "zero",
-        words=REPLACES,
+        named=w.REPLACES,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -167,14 +145,14 @@ _NAMED: tuple[Rule, ...] = (
         "is zero",
         not_wait=(LOCK, IO),
         first=True,
-        words=SCRUB_PAUSED,
+        named=w.SCRUB_PAUSED,
     ),
     Rule(
         c.OTHER,
         ("btrfs_bio_counter_inc_blocked",),
         "fs/btrfs/dev-replace.c btrfs_bio_counter_inc_blocked(): while a replace "
         "finishes",
-        words=KEPT_OUT,
+        named=w.KEPT_OUT,
     ),
 )
 
@@ -190,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         "fs/xfs/xfs_log.c xlog_grant_head_wait() (xlog_grant_log_space() before 3.4): "
         "below fsync too, which allocates blocks for what it writes and needs space in "
         "the log for that; xfs_log_cil.c: too much of the log waits to be written",
-        words=ROOM_IN_XFS_LOG,
+        named=w.ROOM_IN_XFS_LOG,
     ),
     Rule(
         c.FS_LOCK,
@@ -211,7 +189,7 @@ RULES: tuple[Rule, ...] = (
         (*_LOG, *_PINNED),
         "fs/xfs/xfs_log.c xlog_state_get_iclog_space(), xlog_wait_on_iclog(): xfsaild "
         "and the works of the log write it to make room in it",
-        words=WRITES_XFS_LOG,
+        named=w.WRITES_XFS_LOG,
         callers=WORK,
         not_callers=FSYNC,
     ),
@@ -226,7 +204,7 @@ RULES: tuple[Rule, ...] = (
         (*_LOG, *_PINNED),
         "fs/xfs/xfs_log.c xfs_log_force(): sleeps until the log is on disk, for fsync, "
         "or to unpin what a task wants to change (xfs_inode_item.c, xfs_buf.c)",
-        words=WRITES_XFS_LOG,
+        named=w.WRITES_XFS_LOG,
     ),
     Rule(
         c.FS_LOCK,
@@ -267,7 +245,7 @@ RULES: tuple[Rule, ...] = (
             "btrfs_run_ordered_extent_work"
         ),
         "fs/btrfs/ordered-data.c: an ordered extent is data under writeback",
-        words=ORDERED_DATA,
+        named=w.ORDERED_DATA,
     ),
     Rule(
         c.FS_LOCK,
@@ -287,14 +265,14 @@ RULES: tuple[Rule, ...] = (
         "pending_wait until no ordered extent is pending",
         not_wait=(LOCK, IO, PAGE),
         first=True,
-        words="waits until all who joined its transaction have left",
+        named=w.JOINED_TRANSACTION,
     ),
     Rule(
         c.FS_TRANSACTION,
         ("btrfs_wait_on_delayed_iputs",),
         "fs/btrfs/inode.c btrfs_wait_on_delayed_iputs()",
         first=True,
-        words=DELAYED_IPUTS,
+        named=w.DELAYED_IPUTS,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -302,7 +280,7 @@ RULES: tuple[Rule, ...] = (
         "fs/btrfs/disk-io.c write_all_supers(): writes and flushes each device",
         not_wait=(LOCK,),
         first=True,
-        words=WRITES_SUPERS,
+        named=w.WRITES_SUPERS,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -310,7 +288,7 @@ RULES: tuple[Rule, ...] = (
         "fs/btrfs/qgroup.c try_flush_qgroup(): on qgroup_flush_wait while another task "
         "writes the data of the subvolume",
         first=True,
-        words=QGROUP_FLUSH,
+        named=w.QGROUP_FLUSH,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -321,7 +299,7 @@ RULES: tuple[Rule, ...] = (
         "fs/btrfs/space-info.c handle_reserve_ticket(): until flush_space() has freed "
         "enough, by writing data and committing",
         not_wait=(LOCK,),
-        words=SPACE_OF_BTRFS,
+        named=w.SPACE_OF_BTRFS,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -330,7 +308,7 @@ RULES: tuple[Rule, ...] = (
         "each inode has run",
         wait=(EVENT,),
         first=True,
-        words=DELAYED_DATA,
+        named=w.DELAYED_DATA,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -356,7 +334,7 @@ RULES: tuple[Rule, ...] = (
         # With the option data_flush, outside a checkpoint.
         not_callers=("f2fs_balance_fs_bg",),
         first=True,
-        words=OWN_CHECKPOINT,
+        named=w.OWN_CHECKPOINT,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -424,7 +402,7 @@ RULES: tuple[Rule, ...] = (
         "OpenZFS module/zfs/dmu_tx.c dmu_tx_wait(): too much data is dirty; it sleeps "
         "until some is written (dp_spaceavail_cv), or as long as dmu_tx_delay() says",
         first=True,
-        words="is throttled by ZFS for dirtying data",
+        named=w.ZFS_THROTTLE,
     ),
     Rule(
         c.MEMORY,
@@ -462,7 +440,7 @@ RULES: tuple[Rule, ...] = (
         c.LOG_SPACE,
         ("gfs2_log_reserve", "gfs2_log_try_reserve", "bch2_journal_res_get*"),
         "fs/gfs2/log.c, fs/bcachefs/journal.c: sleeps until log blocks are free",
-        words=ROOM_IN_LOG,
+        named=w.ROOM_IN_LOG,
     ),
     # The network file systems' pages.
     Rule(

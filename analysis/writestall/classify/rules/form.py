@@ -27,6 +27,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from writestall.classify.named_waits import NamedWait
+
 
 def names(text: str) -> tuple[str, ...]:
     """The names of a longer list, with spaces between them."""
@@ -37,7 +39,7 @@ def names(text: str) -> tuple[str, ...]:
 class Rule:
     """One line of a table; `answer` is a class (wait_classes.py), for roles a role.
 
-    `words` say what a task does where the class alone says too little.
+    `named` says what a task waits for where the class alone says too little.
     """
 
     answer: str
@@ -50,7 +52,7 @@ class Rule:
     not_wait: tuple[str, ...] = ()
     first: bool = False
     bare: bool = False
-    words: str = ""
+    named: NamedWait | None = None
 
 
 # Modules whose functions the rules know; frames of other modules are unknown. The first

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from writestall.classify import named_waits as w
 from writestall.classify.rules.form import EVENT, LOCK, Rule, names
 from writestall_base import wait_classes as c
 
@@ -41,13 +42,6 @@ MMAP_LOCK = names(
     "__gup_longterm_locked collapse_huge_page show_smap* smaps_* task_numa_work"
 )
 
-LOOKED_UP = "waits until another task's lookup of the same name is over"
-READ_OR_FREED = "waits for an inode that is read in or freed"
-OPEN_FILE = "waits for another's read or write of the same open file (f_pos_lock)"
-CLUSTER_LOCK = "waits for a lock of the array in its cluster"
-FREEZES = "freezes a file system, and waits for its writers or its superblock"
-FROZEN = "waits for a file system that is frozen, or being frozen"
-MOUNTING = "waits until a file system is mounted or unmounted"
 _PERCPU = ("percpu_rwsem_wait", "__percpu_down_read*", "percpu_down_read*")
 # Where writes start (include/linux/fs.h sb_start_write() and its kin).
 _FREEZABLE = names(
@@ -81,7 +75,7 @@ RULES: tuple[Rule, ...] = (
         "is over",
         not_wait=(LOCK,),
         first=True,
-        words=LOOKED_UP,
+        named=w.LOOKED_UP,
     ),
     Rule(
         c.INODE_LOCK,
@@ -95,7 +89,7 @@ RULES: tuple[Rule, ...] = (
         "wait_on_new_inode() until it is read in",
         not_wait=(LOCK,),
         first=True,
-        words=READ_OR_FREED,
+        named=w.READ_OR_FREED,
     ),
     Rule(
         c.OTHER,
@@ -105,7 +99,7 @@ RULES: tuple[Rule, ...] = (
         "writing, and reading /proc/PID/cmdline takes it of another process",
         wait=(LOCK,),
         first=True,
-        words="waits for the lock of a process's memory map (mmap_lock)",
+        named=w.MEMORY_MAP,
     ),
     # Locks that a cluster shares.
     Rule(
@@ -122,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         ("dlm_lock_sync", "dlm_lock_sync_interruptible"),
         "drivers/md/md-cluster.c dlm_lock_sync(): until the lock manager of the "
         "cluster grants a lock of the array to this node",
-        words=CLUSTER_LOCK,
+        named=w.CLUSTER_LOCK,
     ),
     Rule(
         c.FS_LOCK,
@@ -136,7 +130,7 @@ RULES: tuple[Rule, ...] = (
         "hold for reading",
         wait=(LOCK,),
         first=True,
-        words=FREEZES,
+        named=w.FREEZES,
     ),
     Rule(
         c.FS_LOCK,
@@ -145,7 +139,7 @@ RULES: tuple[Rule, ...] = (
         "freeze takes for writing; include/linux/fs.h sb_start_intwrite(), inlined "
         "into these functions of file systems",
         by=_STARTS_WRITE,
-        words=FROZEN,
+        named=w.FROZEN,
     ),
     Rule(
         c.FS_LOCK,
@@ -155,7 +149,7 @@ RULES: tuple[Rule, ...] = (
         wait=(LOCK, EVENT),
         first=True,
         bare=True,
-        words=FROZEN,
+        named=w.FROZEN,
     ),
     Rule(
         c.FS_LOCK,
@@ -179,7 +173,7 @@ RULES: tuple[Rule, ...] = (
         "born, or dead",
         first=True,
         bare=True,
-        words=MOUNTING,
+        named=w.MOUNTING,
     ),
     # Locks: of a file operation the inode's, of anything else the file system's own.
     Rule(
@@ -198,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         "another thread's for the whole of its read() or write()",
         wait=(LOCK,),
         bare=True,
-        words=OPEN_FILE,
+        named=w.OPEN_FILE,
     ),
     Rule(
         c.FS_LOCK,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from writestall.classify import named_waits as w
 from writestall.classify.rules.form import (
     IO,
     LOCK,
@@ -13,12 +14,6 @@ from writestall.classify.rules.form import (
     names,
 )
 from writestall_base import wait_classes as c
-
-ITSELF = "waits until an inode is written, which it may be writing itself"
-BY_FLUSHER = "waits until the flusher has written a file system's inodes"
-INODE_WRITTEN = "waits until another task has written an inode (I_SYNC)"
-OF_A_POOL = "waits for memory of a pool, which comes back as I/O ends"
-EACH_CPU = "waits until each CPU has run a work (lru_add_drain_all)"
 
 # A wait anywhere inside these has one meaning, whatever the inner frames are.
 OVERRIDES: tuple[Rule, ...] = (
@@ -60,7 +55,7 @@ RULES: tuple[Rule, ...] = (
         ("mempool_alloc*",),
         "mm/mempool.c mempool_alloc(): the reserve is in use, by bios and pages under "
         "way; an element is freed when its I/O ends",
-        words=OF_A_POOL,
+        named=w.OF_A_POOL,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -68,7 +63,7 @@ RULES: tuple[Rule, ...] = (
         "fs/f2fs/compress.c f2fs_write_raw_pages(), data.c, segment.c: a pause before "
         "f2fs_trylock_op() or the page is tried again (congestion_wait() until 5.16)",
         callers=("f2fs_*",),
-        words="pauses before it tries again for the checkpoint's lock",
+        named=w.CHECKPOINT_RETRY,
     ),
     Rule(
         c.MEMORY,
@@ -85,7 +80,7 @@ RULES: tuple[Rule, ...] = (
         c.MEMORY,
         ("lru_add_drain_all", "__lru_add_drain_all", "drain_all_pages"),
         "mm/swap.c __lru_add_drain_all(): until a work has run on each CPU",
-        words=EACH_CPU,
+        named=w.EACH_CPU,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -108,7 +103,7 @@ RULES: tuple[Rule, ...] = (
         ("inode_wait_for_writeback", "__inode_wait_for_writeback"),
         "fs/fs-writeback.c writeback_single_inode() waits before it sets I_SYNC",
         by=("writeback_single_inode",),
-        words=INODE_WRITTEN,
+        named=w.INODE_WRITTEN,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -116,7 +111,7 @@ RULES: tuple[Rule, ...] = (
         "fs/fs-writeback.c inode_wait_for_writeback() below evict(), called by what "
         "__writeback_single_inode() calls while it has I_SYNC of an inode",
         callers=("__writeback_single_inode", "writeback_single_inode"),
-        words=ITSELF,
+        named=w.ITSELF,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -138,7 +133,7 @@ RULES: tuple[Rule, ...] = (
             "__writeback_inodes_sb_nr writeback_inodes_sb*"
         ),
         "fs/fs-writeback.c sync_inodes_sb() waits until the flusher has written",
-        words=BY_FLUSHER,
+        named=w.BY_FLUSHER,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -147,7 +142,7 @@ RULES: tuple[Rule, ...] = (
             "__inode_wait_for_writeback"
         ),
         "fs/fs-writeback.c inode_wait_for_writeback(): until I_SYNC clears",
-        words=INODE_WRITTEN,
+        named=w.INODE_WRITTEN,
     ),
     Rule(
         c.PAGE_LOCK,

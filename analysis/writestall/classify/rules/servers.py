@@ -6,12 +6,9 @@ The server does for these file systems what a disk does for others.
 
 from __future__ import annotations
 
+from writestall.classify import named_waits as w
 from writestall.classify.rules.form import IO, LOCK, PAGE, Rule, names
 from writestall_base import wait_classes as c
-
-NFS_ANSWER = "waits for the answer of an NFS server"
-LUSTRE_ANSWER = "waits for the answer of a Lustre server"
-NFS_CALLBACK = "waits until callbacks to a client of the NFS server have ended"
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -24,7 +21,7 @@ RULES: tuple[Rule, ...] = (
         "ldlm_completion_ast(), lustre/osc/: until a server has answered",
         not_wait=(LOCK,),
         first=True,
-        words=LUSTRE_ANSWER,
+        named=w.LUSTRE_ANSWER,
     ),
     Rule(
         c.DEVICE_IO,
@@ -35,7 +32,7 @@ RULES: tuple[Rule, ...] = (
         "fs/fuse/dev.c request_wait_answer(): until the daemon has answered; "
         "fuse_get_req() until it may be asked at all",
         first=True,
-        words="waits for the answer of a FUSE server",
+        named=w.FUSE_ANSWER,
     ),
     Rule(
         c.DEVICE_IO,
@@ -46,7 +43,7 @@ RULES: tuple[Rule, ...] = (
             "compound_send_recv cifs_send_recv SendReceive* smb2_* SMB2_* cifs_*"
         ),
         first=True,
-        words="waits for the answer of an SMB server",
+        named=w.SMB_ANSWER,
     ),
     Rule(
         c.DEVICE_IO,
@@ -59,7 +56,7 @@ RULES: tuple[Rule, ...] = (
         "do_unlk(): nfs_iocounter_wait(), until I/O under the lock is",
         not_wait=(LOCK,),
         first=True,
-        words=NFS_ANSWER,
+        named=w.NFS_ANSWER,
     ),
     Rule(
         c.OTHER,
@@ -71,14 +68,14 @@ RULES: tuple[Rule, ...] = (
         "fs/nfsd/nfs4callback.c nfsd4_probe_callback_sync(), nfsd4_shutdown_callback() "
         "flush the queue of callbacks and wait until none is in flight",
         not_wait=(LOCK,),
-        words=NFS_CALLBACK,
+        named=w.NFS_CALLBACK,
     ),
     Rule(
         c.DEVICE_IO,
         ("nfs4_wait_clnt_recover",),
         "fs/nfs/nfs4state.c nfs4_wait_clnt_recover(): until the server knows the "
         "client again, for which the state manager asks it",
-        words="waits for the state manager of its NFS client",
+        named=w.NFS_MANAGER,
     ),
     Rule(
         c.OTHER,
@@ -86,14 +83,14 @@ RULES: tuple[Rule, ...] = (
         "fs/nfs/nfs4state.c nfs4_run_state_manager(): with nothing below, it waits to "
         "be asked",
         first=True,
-        words="idles: the recovery of the NFS client's state does not run",
+        named=w.NFS_RECOVERY_IDLES,
     ),
     Rule(
         c.DEVICE_IO,
         ("p9_client_rpc", "p9_client_zc_rpc", "p9_virtio_zc_request"),
         "net/9p/client.c p9_client_rpc(): until the server has answered",
         first=True,
-        words="waits for the answer of a 9P server",
+        named=w.P9_ANSWER,
     ),
     Rule(
         c.DEVICE_IO,
@@ -101,7 +98,7 @@ RULES: tuple[Rule, ...] = (
         "fs/netfs/misc.c netfs_wait_for_in_progress(): until the requests to the "
         "server are over",
         first=True,
-        words="waits for the answer of a file server",
+        named=w.SERVER_ANSWER,
     ),
     Rule(
         c.DEVICE_IO,
@@ -110,7 +107,7 @@ RULES: tuple[Rule, ...] = (
         "when its requests to the server are over",
         not_wait=(LOCK, PAGE, IO),
         first=True,
-        words="waits for the answer of a file server",
+        named=w.SERVER_ANSWER,
     ),
     Rule(
         c.DEVICE_IO,
@@ -118,14 +115,14 @@ RULES: tuple[Rule, ...] = (
         "fs/ceph/mds_client.c ceph_mdsc_wait_request(); fs/afs/rxrpc.c "
         "afs_wait_for_call_to_complete()",
         first=True,
-        words="waits for the answer of a file server",
+        named=w.SERVER_ANSWER,
     ),
     Rule(
         c.OTHER,
         ("devtmpfs_submit_req",),
         "drivers/base/devtmpfs.c devtmpfs_submit_req(): until kdevtmpfs has done it",
         first=True,
-        words="waits until a node in /dev is made or removed",
+        named=w.DEVTMPFS,
     ),
     Rule(
         c.OTHER,
@@ -136,6 +133,6 @@ RULES: tuple[Rule, ...] = (
         "io_uring/io_uring.c io_ring_exit_work(), io-wq.c io_wq_put_and_exit(): until "
         "the requests that workers have begun are over",
         first=True,
-        words="waits until its io_uring requests are over",
+        named=w.RING_ENDS,
     ),
 )

@@ -31,23 +31,24 @@ def plain_name(symbol: str) -> str:
     return f"sys_{call['name']}" if call else symbol.removesuffix("_noprof")
 
 
-class Around:
-    """The tasks of one shot; `enough`: so many of each look are kept for a rule.
+class TooManyError(Exception):
+    """More tasks fit a rule than are kept, where all of them are asked for."""
 
-    `is_cut`: one that was asked for had more; who asks sets it back.
-    """
+
+class Around:
+    """The tasks of one shot; `enough`: so many of each look are kept for a rule."""
 
     def __init__(self, shot: int, enough: int = _ENOUGH) -> None:
         self._shot = shot
         self._enough = enough
         self.tasks: list[Stuck] = []
-        self.is_cut = False
         self._kept: dict[Hashable, tuple[list[Stuck], bool]] = {}
 
     @cached_property
     def whole(self) -> Around:
-        """The same tasks, of which all that fit a rule are found."""
-        other = Around(self._shot, _MANY)
+        """The same tasks, of which all that fit a rule are found; each search of it
+        raises TooManyError where they are more than are kept."""
+        other = _Whole(self._shot, _MANY)
         other.tasks = self.tasks
         return other
 
@@ -55,9 +56,7 @@ class Around:
         """What is kept of the tasks for a key, found once."""
         if key not in self._kept:
             self._kept[key] = self._cut(tasks)
-        few, is_cut = self._kept[key]
-        self.is_cut = self.is_cut or is_cut
-        return few
+        return self._kept[key][0]
 
     def _cut(self, tasks: Iterable[Stuck]) -> tuple[list[Stuck], bool]:
         """The few of each look with the lowest pids, in whatever order they are
@@ -174,3 +173,13 @@ class Around:
             for symbol in {*task.symbols, *map(plain_name, task.symbols)}:
                 found.setdefault(symbol, []).append(task)
         return found
+
+
+class _Whole(Around):
+    """The tasks of one shot, where all that fit are asked for."""
+
+    def _few(self, key: Hashable, tasks: Iterable[Stuck]) -> list[Stuck]:
+        few = super()._few(key, tasks)
+        if self._kept[key][1]:
+            raise TooManyError
+        return few
