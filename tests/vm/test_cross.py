@@ -43,7 +43,9 @@ def test_another_has_the_one_of_its_kernel_that_runs_on_this_host(
     asked: list[tuple[str, list[str]]] = []
     monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path / "cache"))
 
-    def bootstrap(suite: str, _suites: set[str], part: Path, extra: list[str]) -> None:
+    def bootstrap(
+        suite: str, _suites: set[str], part: Path, extra: list[str], **_: object
+    ) -> None:
         asked.append((suite, extra))
         part.mkdir()
 

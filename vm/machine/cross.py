@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from machine import architectures, cache, image
+from machine import architectures, image
 from machine.image import Kernel
 from machine.recipe import Recipe
 from writestall_base.errors import UserError
@@ -33,13 +33,7 @@ def _tree(recipe: Recipe, compiler: str) -> Path:
     """The compiler with its libraries, and nothing else."""
     package = f"{compiler}-{recipe.arch.gnu}".replace("_", "-")
     suite = recipe.kernels[recipe.kernel]
-
-    def build(part: Path) -> None:
-        extra = ["--variant=extract", f"--include={package}"]
-        image.bootstrap(suite, {suite}, part, extra)
-
-    key = cache.digest(suite, package)
-    return cache.build("cross", key, build, as_owner=image.as_owner())
+    return image.rooted("cross", suite, package, variant="extract")
 
 
 def binds(recipe: Recipe, kernel: Kernel) -> list[str]:

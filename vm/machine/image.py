@@ -108,17 +108,22 @@ def rooted(
     name: str,
     suite: str,
     packages: str,
-    *,
+    *options: str,
     variant: str = "minbase",
     dpkg_options: Iterable[str] = DPKG_OPTIONS,
 ) -> Path:
-    """A tree of a suite with these packages, in the cache."""
+    """A tree of a suite with these packages, in the cache; mmdebstrap's options.
+
+    With the variant `extract` it has nothing else, and no script of a package runs.
+    """
 
     def build(part: Path) -> None:
-        extra = [f"--variant={variant}", f"--include={packages}"]
+        extra = [f"--variant={variant}", f"--include={packages}", *options]
         bootstrap(suite, {suite}, part, extra, dpkg_options=dpkg_options)
+        (part / "mnt").mkdir(exist_ok=True)  # for enter.sh
 
-    return cache.build(name, cache.digest(suite, packages), build, as_owner=as_owner())
+    key = cache.digest(suite, packages, *options)
+    return cache.build(name, key, build, as_owner=as_owner())
 
 
 def tools_key(recipe: Recipe) -> str:

@@ -53,14 +53,8 @@ def check(arch: Architecture) -> None:
 
 def _sysroot(recipe: Recipe) -> Path:
     """The libraries and headers of another architecture; nothing runs there."""
-
-    def build(part: Path) -> None:
-        extra = ["--variant=extract", f"--include={LIBRARIES}"]
-        extra += image.foreign(recipe.arch)
-        image.bootstrap(recipe.qemu_suite, {recipe.qemu_suite}, part, extra)
-
-    key = cache.digest(recipe.qemu_suite, recipe.arch.name, LIBRARIES)
-    return cache.build("sysroot", key, build, as_owner=image.as_owner())
+    suite, of_arch = recipe.qemu_suite, image.foreign(recipe.arch)
+    return image.rooted("sysroot", suite, LIBRARIES, *of_arch, variant="extract")
 
 
 def build(recipe: Recipe) -> Path:
