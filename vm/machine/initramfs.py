@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 from pathlib import Path
 
 from machine import cache
-from machine.commands import output
 from machine.image import Kernel
 from machine.recipe import VM
+from machine.vmlinux import decompressed
 from writestall_base.errors import UserError
 
 # Modules, loaded with their dependencies from modules.dep; built-in ones are skipped.
@@ -58,19 +56,6 @@ def archive(files: dict[str, bytes], directories: tuple[str, ...] = ()) -> bytes
     entries += [(name, data, S_IFREG | 0o755) for name, data in files.items()]
     body = b"".join(_entry(*entry, inode=i) for i, entry in enumerate(entries, 1))
     return body + _entry("TRAILER!!!", b"", 0, 0)
-
-
-def _decompress(path: Path) -> bytes:
-    """A kernel module as ELF, whatever the distribution packed it with."""
-    data = path.read_bytes()
-    if path.suffix == ".xz":
-        return lzma.decompress(data)
-    if path.suffix == ".gz":
-        return gzip.decompress(data)
-    if path.suffix == ".zst":
-        command = ["zstd", "--decompress", "--stdout", str(path)]
-        return output(command)
-    return data
 
 
 def _needs(kernel: Kernel) -> dict[str, list[str]]:
@@ -126,8 +111,8 @@ def build(kernel: Kernel) -> Path:
         }
         for group, paths in order.items():
             for path in paths:
-                data = _decompress(kernel.modules / path)
-                files[f"modules/{_name(path)}.ko"] = data
+                data = (kernel.modules / path).read_bytes()
+                files[f"modules/{_name(path)}.ko"] = decompressed(data) or data
             files[f"modules/{group}"] = "".join(f"{_name(p)}\n" for p in paths).encode()
         part.write_bytes(archive(files, DIRECTORIES))
 

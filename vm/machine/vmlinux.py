@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""vmlinux: unpack a kernel to the ELF file, which QEMU boots faster.
+"""vmlinux: unpack a kernel to the ELF file, which QEMU boots faster, and its modules.
 
 An emulated machine needs seconds to unpack its own kernel. QEMU enters an ELF kernel by
 its PVH note (hw/i386/x86-common.c, CONFIG_PVH, kernels since 5.0); one without that
@@ -8,13 +8,14 @@ note is booted packed.
 
 from __future__ import annotations
 
+import gzip
 import lzma
 import struct
-import subprocess
 import zlib
 from pathlib import Path
 
 from machine import cache
+from machine.commands import output
 from machine.image import Kernel
 from writestall_base.elf import Elf
 from writestall_base.errors import UserError
@@ -23,28 +24,30 @@ from writestall_base.errors import UserError
 # before the protected-mode code, and where in that the packed kernel lies.
 SETUP_SECTS_AT, PAYLOAD_AT = 0x1F1, 0x248
 # The build appends the unpacked size to the payload (scripts/Makefile.lib,
-# size_append).
+# size_append), except to gzip's, which ends with it.
 SIZE_BYTES = 4
+GZIP = b"\x1f\x8b"
 PVH_ENTRY = 18  # XEN_ELFNOTE_PHYS32_ENTRY (include/xen/interface/elfnote.h)
 
 
 def _zstd(data: bytes) -> bytes:
-    command = ["zstd", "--decompress", "--stdout"]
-    return subprocess.run(command, input=data, capture_output=True, check=True).stdout
-
-
-def _gzip(data: bytes) -> bytes:
-    # Its last four bytes are the size, so none was appended: they are missing here.
-    # wbits 31: a gzip header, any window.
-    return zlib.decompressobj(wbits=31).decompress(data)
+    return output(["zstd", "--decompress", "--stdout"], data)
 
 
 UNPACKERS = {
     b"\xfd7zXZ": lzma.decompress,
     b"\x28\xb5\x2f\xfd": _zstd,
-    b"\x1f\x8b": _gzip,
+    GZIP: gzip.decompress,
 }
-BROKEN = (subprocess.CalledProcessError, lzma.LZMAError, zlib.error)
+BROKEN = (UserError, EOFError, lzma.LZMAError, zlib.error)
+
+
+def decompressed(data: bytes) -> bytes | None:
+    """What one of UNPACKERS packs; None where it is packed in another way, or not."""
+    for magic, unpacker in UNPACKERS.items():
+        if data.startswith(magic):
+            return unpacker(data)
+    return None
 
 
 def unpack(image: bytes) -> bytes | None:
@@ -52,11 +55,9 @@ def unpack(image: bytes) -> bytes | None:
     sectors = image[SETUP_SECTS_AT] or 4
     offset, length = struct.unpack_from("<II", image, PAYLOAD_AT)
     start = (sectors + 1) * 512 + offset
-    payload = image[start : start + length - SIZE_BYTES]
-    for magic, unpacker in UNPACKERS.items():
-        if payload.startswith(magic):
-            return unpacker(payload)
-    return None
+    payload = image[start : start + length]
+    appended = 0 if payload.startswith(GZIP) else SIZE_BYTES
+    return decompressed(payload[: length - appended])
 
 
 def enters_by_pvh(file: bytes) -> bool:
