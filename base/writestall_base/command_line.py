@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -65,6 +66,14 @@ class Parser(argparse.ArgumentParser):
     ) -> int:
         """Parse the command line and carry the command out; return the exit status."""
         return exit_status(self.prog, lambda: command(self.parse_args(argv)))
+
+
+class Exported(argparse.Action):
+    """Set the environment's variable `dest`, which the programs that we start read,
+    too: to `const`, or to what is given."""
+
+    def __call__(self, *given: Any) -> None:
+        os.environ[self.dest] = self.const or given[2]
 
 
 def whole(low: int = 1, high: int = MOST) -> Callable[[str], int]:

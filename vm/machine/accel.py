@@ -32,13 +32,7 @@ class Choice:
 
 
 def _memory_file() -> Path:
-    """The file that holds the answer: one per host kernel and processor."""
-    cpu = next(
-        (line for line in Path("/proc/cpuinfo").read_text().splitlines()
-         if line.startswith("model name")),
-        "",
-    )  # fmt: skip
-    return cache.root() / f"accel-{cache.digest(*platform.uname(), cpu)}.json"
+    return cache.root() / f"accel-{cache.host_digest()}.json"
 
 
 def remembered(forced: str | None = None) -> Choice | None:
@@ -96,8 +90,7 @@ def choose(recipe: Recipe, kernel: Kernel, forced: str | None = None) -> Choice:
     if known:
         return known
     choice = _try_kvm(recipe, kernel)
-    file = _memory_file()
-    file.write_text(json.dumps({"name": choice.name, "reason": choice.reason}))
+    _memory_file().write_text(json.dumps(vars(choice)))
     return choice
 
 

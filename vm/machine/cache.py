@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import time
@@ -36,6 +37,13 @@ def digest(*parts: str | bytes | Path) -> str:
             data = part.encode() if isinstance(part, str) else part
         total.update(len(data).to_bytes(8, "little") + data)
     return total.hexdigest()[:16]
+
+
+def host_digest(*parts: Path) -> str:
+    """The digest of this host's kernel and processor, and of files."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    models = {line for line in lines if line.startswith("model name")}
+    return digest(*platform.uname(), *sorted(models), *parts)
 
 
 def _lock_of(path: Path) -> Path:

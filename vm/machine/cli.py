@@ -25,7 +25,7 @@ from machine import (
     statuses,
 )
 from writestall_base import JARS
-from writestall_base.command_line import Parser
+from writestall_base.command_line import Exported, Parser
 from writestall_base.errors import INTERRUPTED, UserError
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -80,20 +80,11 @@ def add_image(parser: argparse.ArgumentParser) -> None:
     add_arch(parser)
 
 
-class _Choose(argparse.Action):
-    """Set the variable, which the programs that we start read, too."""
-
-    def __call__(self, *given: object) -> None:
-        _, _, name, *_ = given
-        os.environ[architectures.CHOICE] = str(name)
-
-
 def add_arch(parser: argparse.ArgumentParser) -> None:
-    names = tuple(architectures.ARCHITECTURES)
+    names, dest = tuple(architectures.ARCHITECTURES), architectures.CHOICE
     what = f"{' or '.join(names)}; another than the host's is emulated (the host's)"
-    parser.add_argument(
-        "--arch", metavar="NAME", choices=names, action=_Choose, help=what
-    )
+    add = parser.add_argument
+    add("--arch", metavar="NAME", choices=names, dest=dest, action=Exported, help=what)
 
 
 def add_accel(parser: argparse.ArgumentParser) -> None:

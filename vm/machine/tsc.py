@@ -10,7 +10,6 @@ fast, and it reported soft lockups that were none.
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 
 from machine import cache, image
@@ -48,8 +47,6 @@ def kernel_option(recipe: Recipe, accel: str) -> str:
 
 def _host_khz(recipe: Recipe) -> int:
     """This host's, measured once per host kernel and processor."""
-    cpu = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
-    names = [line for line in cpu.splitlines() if line.startswith("model name")]
-    key = cache.digest(*platform.uname(), *names, VM / "tsc_khz.c")
+    key = cache.host_digest(VM / "tsc_khz.c")
     file = cache.build("tsc", key, lambda part: _measure(recipe, part))
     return int(file.read_text())

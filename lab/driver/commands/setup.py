@@ -15,6 +15,7 @@ from pathlib import Path
 from driver import needs
 from driver.project import PROJECT
 from machine import cache
+from writestall_base.command_line import Exported
 from writestall_base.errors import UserError
 
 # What the answer to a run and its page need.
@@ -85,16 +86,10 @@ def _run_apt(command: list[str], lacking: list[needs.Need]) -> None:
         raise UserError(_refusal(lacking, f"{' '.join(command)} failed"))
 
 
-class _NoInstall(argparse.Action):
-    """Set the variable, which the programs that we start read, too."""
-
-    def __call__(self, *given: object) -> None:
-        os.environ[INSTALL] = "no"
-
-
 def add_no_install(parser: argparse.ArgumentParser) -> None:
     what = f"install no package; name those that are missing (or {INSTALL}=no)"
-    parser.add_argument("--no-install", action=_NoInstall, nargs=0, help=what)
+    add = parser.add_argument
+    add("--no-install", dest=INSTALL, action=Exported, nargs=0, const="no", help=what)
 
 
 def _locks(groups: tuple[str, ...]) -> list[Path]:
