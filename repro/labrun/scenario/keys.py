@@ -10,15 +10,13 @@ from typing import Any
 
 from labrun.scenario.kinds import (
     Broker,
+    Client,
     Command,
     Fio,
     Safepoint,
-    bytes_key,
-    cgroup_key,
     environment_key,
     interval_key,
     kind_key,
-    name_key,
     named_key,
     slow_key,
 )
@@ -123,13 +121,10 @@ class Cgroup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class Workload(Client):
     """One process of latwriter; the first workload is the measured client."""
 
     kind: str = kind_key("latwriter")
-    name: str = name_key()
-    cgroup: str | None = cgroup_key()
-    write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended writes of one thread")
     writers: int = number_key("threads", (1, 1024), 1)
     shared_file: bool = key("all threads write one file", False)

@@ -34,18 +34,6 @@ def named_key(help: str, *default: None) -> Any:
     return key(help, *default, pattern=NAME, pattern_help=NAME_HELP)
 
 
-def name_key() -> Any:
-    return named_key("name of the file and of the logs")
-
-
-def cgroup_key() -> Any:
-    return named_key("name of the cgroup that it runs in", None)
-
-
-def bytes_key() -> Any:
-    return key("size of a write", unit="bytes", minimum=1, maximum=16 << 20)
-
-
 def interval_key(help: str, *default: int) -> Any:
     return key(help, *default, unit="us", minimum=10, maximum=HOUR_US)
 
@@ -55,13 +43,26 @@ def slow_key(help: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Safepoint:
+class Program:
+    """The keys of every workload."""
+
+    kind: str = key("program that writes")
+    name: str = named_key("name of the file and of the logs")
+    cgroup: str | None = named_key("name of the cgroup that it runs in", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client(Program):
+    """The keys of every program that writes on a schedule of ours."""
+
+    write_bytes: int = number_key("size of a write", (1, 16 << 20), unit="bytes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Safepoint(Client):
     """Threads that work, and are all stopped while a line is logged."""
 
     kind: str = kind_key("safepoint")
-    name: str = name_key()
-    cgroup: str | None = cgroup_key()
-    write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended stops of all threads")
     threads: int = number_key("threads that work and are stopped", (1, 1024), 8)
     unit_interval_us: int = interval_key(
@@ -76,13 +77,10 @@ class Safepoint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broker:
+class Broker(Client):
     """Threads that serve requests by appending to partitions, each under a lock."""
 
     kind: str = kind_key("broker")
-    name: str = name_key()
-    cgroup: str | None = cgroup_key()
-    write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended requests")
     partitions: int = number_key("logs, each with a lock of its own", (1, 1024), 4)
     threads: int = number_key("threads that serve requests", (1, 1024), 8)
@@ -105,12 +103,10 @@ def environment_key(help: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(Program):
     """Any program, by its shell command."""
 
     kind: str = kind_key("command")
-    name: str = name_key()
-    cgroup: str | None = cgroup_key()
     command: str = shell_key("shell command that runs it, in the foreground")
     prepare: str | None = shell_key(
         "shell command that must end before anything is delayed or traced", None
@@ -138,14 +134,11 @@ class Command:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fio:
+class Fio(Client):
     """fio with a job file; size, schedule and file come from the scenario."""
 
     kind: str = kind_key("fio")
-    name: str = name_key()
-    cgroup: str | None = cgroup_key()
     job: str = named_key("a job file of repro/fio, without .fio")
-    write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended writes of one process")
     slow_us: int = slow_key("calls of at least this length go to the slow log")
 
