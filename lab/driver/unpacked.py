@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from machine import cache, image
-from machine.recipe import VM
 
 SUITE = "trixie"
 WHY = {
@@ -34,6 +33,5 @@ def tree() -> Path:
 
 def command(words: Iterable[str], folders: Iterable[Path] = ()) -> list[str]:
     """The command line that runs a program of the tree; it sees the folders."""
-    binds = [f"{folder}:{folder}" for folder in folders]
-    enter = [str(VM / "enter.sh"), str(tree()), *binds]
-    return [*image.as_owner(), *enter, "--", *words]
+    binds = (f"{folder}:{folder}" for folder in folders)
+    return image.entering(tree(), binds, words)

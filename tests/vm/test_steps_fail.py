@@ -109,6 +109,7 @@ def _compiles(folder: Path, failing: Path) -> None:
     (folder / "tsc_khz.c").write_text("")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tsc, "VM", folder)
+        patched.setattr(image, "VM", folder)
         patched.setattr(image, "as_owner", lambda: [])
         patched.setattr(image, "tree", lambda _: folder)
         tsc._measure(recipe.load(), folder / "tsc")

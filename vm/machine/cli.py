@@ -244,13 +244,11 @@ def _enter(words: list[str], command: list[str]) -> int:
         parser.error("give a command after --")
     known = recipe.load(options.kernel, full=options.full)
     image.check_foreign(known.arch)
-    home = image.tree(known)
-    kernel = image.kernel(known)
-    binds = [*kernel.binds, *options.bind]
-    enter = [*image.as_owner(), str(recipe.VM / "enter.sh"), str(home)]
+    home, kernel = image.tree(known), image.kernel(known)
     named = [*NAMING, kernel.compiler] if kernel.compiler else []
-    command = [*enter, *binds, "--", *named, *command]
-    return subprocess.run(command, check=False).returncode
+    binds, command = [*kernel.binds, *options.bind], [*named, *command]
+    done = subprocess.run(image.entering(home, binds, command), check=False)
+    return done.returncode
 
 
 COMMANDS = {"build": _build, "enter": _enter, "run": _run}

@@ -48,6 +48,12 @@ def as_owner() -> list[str]:
     return [] if os.geteuid() == 0 else list(NAMESPACE)
 
 
+def entering(tree: Path, binds: Iterable[str], command: Iterable[str]) -> list[str]:
+    """The command line that runs a command in a tree, which sees the binds (enter.sh):
+    what it writes is gone, but in folders of theirs."""
+    return [*as_owner(), str(VM / "enter.sh"), str(tree), *binds, "--", *command]
+
+
 # A tool's complaint, and APT's; what dpkg and its callers add names no cause.
 COMPLAINTS = (re.compile(r"\berror: ", re.I), re.compile(r"^E: "))
 FOLLOWS = re.compile(r"^dpkg: error processing|^E: Sub-process ")
@@ -336,7 +342,7 @@ def _modules(own: OwnKernel, home: Path, identity: str) -> Path:
         binds = [f"{part}:/mnt/modules"]
         binds += [f"{folder}:{folder}:ro" for folder in own.folders]
         depmod = ["depmod", "--basedir", "/mnt/modules", own.release]
-        logged([*as_owner(), str(VM / "enter.sh"), str(home), *binds, "--", *depmod])
+        logged(entering(home, binds, depmod))
 
     key = cache.digest(identity, Path(own_modules.__file__), own_modules.state(own))
     return cache.build(f"modules-{own.release}", key, build) / place

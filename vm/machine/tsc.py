@@ -24,9 +24,8 @@ PLAUSIBLE_KHZ = range(500_000, 10_000_000)
 
 def _measure(recipe: Recipe, part: Path) -> None:
     """Compile the program in the image's root, run it here, keep what it prints."""
-    source = VM / "tsc_khz.c"
-    enter = [*image.as_owner(), str(VM / "enter.sh"), str(image.tree(recipe))]
-    program = output([*enter, "--", "bash", "-c", COMPILE], source.read_bytes())
+    compiler = image.entering(image.tree(recipe), (), ("bash", "-c", COMPILE))
+    program = output(compiler, (VM / "tsc_khz.c").read_bytes())
     meter = part.with_name("tsc_khz")
     meter.write_bytes(program)
     meter.chmod(0o755)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from machine import cache, image, mirror
-from machine.recipe import VM
 from writestall_base.errors import UserError
 
 # The releases that packages are tried in.
@@ -52,9 +51,8 @@ def network(folder: Path) -> None:
 
 def enter(home: Path, binds: Sequence[str], command: Sequence[str]) -> None:
     """Run a command in the tree; what it writes is gone, but in folders of `binds`."""
-    inside = [str(VM / "enter.sh"), str(home), *binds, "--", *command]
     try:
-        image.logged([*image.as_owner(), *inside])
+        image.logged(image.entering(home, binds, command))
     except UserError as error:
         what = " ".join(command[:2])
         raise UserError(f"{what}: {str(error).removeprefix('enter.sh ')}") from None

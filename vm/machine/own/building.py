@@ -39,8 +39,7 @@ def root(suite: str, *more: str) -> Path:
 def run(home: Path, tree: Path, inside: str, command: Sequence[str]) -> None:
     """Run a command in a root that sees a kernel's tree at a path, to write there."""
     binds = [f"{tree}:{inside}", f"{VM}:{VM_INSIDE}:ro"]
-    enter = [*image.as_owner(), str(VM / "enter.sh"), str(home), *binds, "--"]
-    image.logged([*enter, *command])
+    image.logged(image.entering(home, binds, command))
 
 
 def suite(release: str) -> str:
