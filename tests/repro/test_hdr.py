@@ -34,7 +34,7 @@ def test_a_log_has_an_interval_for_each_second_with_values(tmp_path: Path) -> No
     start_ns = 5 * hdr.NS
     values = [(start_ns, 1_000), (start_ns + 10, 3_000), (start_ns + 2 * hdr.NS, 7)]
     path = tmp_path / "w.hlog"
-    path.write_text(hdr.log("a test: ns", start_ns, 0, values))
+    path.write_text(hdr.log("a test: ns", start_ns, values))
     assert [one.get_total_count() for one in histograms(path)] == [2, 1]
     assert (count(path), longest_ns(path)) == (3, 3_001)
     assert f"start is CLOCK_MONOTONIC {start_ns} ns]" in path.read_text()

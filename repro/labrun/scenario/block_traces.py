@@ -98,13 +98,6 @@ def biolatency(text: Text) -> Distribution:
     return found
 
 
-class _Request:
-    """A request that was issued: how much of it is still to complete."""
-
-    def __init__(self, at_s: float, sectors: int) -> None:
-        self.at_s, self.left = at_s, sectors
-
-
 # blkparse's default format: device, CPU, number, time, pid, action, kind, place.
 _LINE = re.compile(
     r"\s*(?P<dev>\d+,\d+)\s+\d+\s+\d+\s+(?P<at>\d+\.\d+)\s+\d+\s+(?P<action>[A-Z])\s+"
@@ -142,10 +135,11 @@ def blkparse(text: Text, direction: str | None) -> Distribution:
 
 
 class _Requests:
-    """Requests under way, by the sector that completes next, and flushes in order."""
+    """Requests under way, by the sector that completes next: when they were issued, in
+    s, and the sectors that are left; and flushes in order."""
 
     def __init__(self) -> None:
-        self._next: dict[tuple[str, int], _Request] = {}
+        self._next: dict[tuple[str, int], tuple[float, int]] = {}
         self._flushes: dict[str, deque[float]] = {}
 
     def take(self, line: re.Match[str]) -> float | None:
@@ -160,13 +154,13 @@ class _Requests:
             return None
         key, count = (dev, int(line["sector"])), int(line["count"])
         if action == "D":
-            self._next[key] = _Request(at_s, count)
+            self._next[key] = at_s, count
         elif action == "R":
             # Given back to the queue: it will be issued again.
             self._next.pop(key, None)
         elif action == "C" and (request := self._next.pop(key, None)):
-            request.left -= count
-            if request.left <= 0:
-                return at_s - request.at_s
-            self._next[dev, key[1] + count] = request
+            begun_s, left = request
+            if left <= count:
+                return at_s - begun_s
+            self._next[dev, key[1] + count] = begun_s, left - count
         return None

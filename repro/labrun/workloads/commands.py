@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,10 +50,9 @@ def save_requests(recorded: Path, stem: Path) -> str:
     if not rows:
         return "no request"
     begun_ns = min(intended for intended, _, _ in rows)
-    realtime_ns = time.time_ns() - time.monotonic_ns() + begun_ns
     for name, what, at in (("", "from the intended start", 1), ("-service", "", 2)):
         pairs = ((row[0], row[at]) for row in rows)
-        text = hdr.log(f"requests: ns {what}".strip(), begun_ns, realtime_ns, pairs)
+        text = hdr.log(f"requests: ns {what}".strip(), begun_ns, pairs)
         stem.with_name(f"{stem.name}{name}.hlog").write_text(text)
     slowest_ns = max(latency for _, latency, _ in rows)
     return f"{len(rows)} requests, slowest {slowest_ns / 1e6:.1f} ms"

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -89,7 +90,11 @@ def carried_out(argv: list[str]) -> tuple[int, int]:
 
 
 def rows(jobs: list[Job], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield the lines of writer.jsonl (docs/events.md)."""
+    """Yield the lines of writer.jsonl (docs/events.md).
+
+    fio ends at the first write that fails or comes up short.
+    """
+    planned = len(jobs) * asked.duration_s * SECOND_US // asked.interval_us
     calls = [call for job in jobs for call in job.calls]
     yield {
         "ev": "begin",
@@ -101,11 +106,14 @@ def rows(jobs: list[Job], asked: argparse.Namespace) -> Iterator[dict[str, Any]]
     for job in jobs:
         for call in filter(lambda call: _slow(call, asked), job.calls):
             yield _row(job, call, asked.path)
-    totals = _totals(jobs, asked)
     yield {
         "ev": "end",
         "t_ns": max(call.t_ns + call.dur_ns for call in calls),
-        **totals,
+        "writes": len(calls),
+        "slow": sum(_slow(call, asked) for call in calls),
+        "missed": max(planned - len(calls), 0),
+        "failed": 0,
+        "short": 0,
         "late_ns": sum(map(_late_ns, jobs)),
     }
 
@@ -130,19 +138,6 @@ def _row(job: Job, call: Call, path: Path) -> dict[str, Any]:
     }
 
 
-def _totals(jobs: list[Job], asked: argparse.Namespace) -> dict[str, int]:
-    """fio ends at the first write that fails or comes up short."""
-    calls = [call for job in jobs for call in job.calls]
-    planned = len(jobs) * asked.duration_s * SECOND_US // asked.interval_us
-    return {
-        "writes": len(calls),
-        "slow": sum(_slow(call, asked) for call in calls),
-        "missed": max(planned - len(calls), 0),
-        "failed": 0,
-        "short": 0,
-    }
-
-
 def _late_ns(job: Job) -> int:
     """Return the sum of the delays between a possible and the actual start."""
     late_ns = free_ns = 0
@@ -156,15 +151,12 @@ def save(jobs: list[Job], asked: argparse.Namespace) -> str:
     """Write the record; return its counts in one line."""
     calls = [call for job in jobs for call in job.calls]
     lines = list(rows(jobs, asked))
-    start_ns = lines[0]["t_ns"]
-    realtime_ns = time.time_ns() - time.monotonic_ns() + start_ns
-    for path, what, values in (
-        (asked.hlog, "from the intended start", [call.latency_ns for call in calls]),
-        (asked.hlog_service, "of the call", [call.dur_ns for call in calls]),
+    for path, what, name in (
+        (asked.hlog, "from the intended start", "latency_ns"),
+        (asked.hlog_service, "of the call", "dur_ns"),
     ):
-        intended = [call.intended_ns for call in calls]
-        pairs = zip(intended, values, strict=True)
-        path.write_text(hdr.log(f"fio: ns {what}", start_ns, realtime_ns, pairs))
+        pairs = map(attrgetter("intended_ns", name), calls)
+        path.write_text(hdr.log(f"fio: ns {what}", lines[0]["t_ns"], pairs))
     asked.slow_log.write_text("".join(f"{json.dumps(row)}\n" for row in lines))
     end, slowest_ns = lines[-1], max(call.dur_ns for call in calls)
     return (

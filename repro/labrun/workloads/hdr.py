@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import struct
+import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -60,10 +61,9 @@ def _zigzag(number: int) -> bytes:
     return bytes(out)
 
 
-def log(
-    note: str, start_ns: int, realtime_ns: int, values: Iterable[tuple[int, int]]
-) -> str:
+def log(note: str, start_ns: int, values: Iterable[tuple[int, int]]) -> str:
     """Return the log; `values` are (when, ns), `when` and start CLOCK_MONOTONIC ns."""
+    realtime_ns = time.time_ns() - time.monotonic_ns() + start_ns
     by_second: dict[int, list[int]] = {}
     for when_ns, value_ns in values:
         by_second.setdefault(max(when_ns - start_ns, 0) // NS, []).append(value_ns)
