@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from labrun.injectors import biodelay
@@ -20,26 +19,19 @@ from writestall_base.stop import Stop
 BUILD_TIMEOUT_S = 1800  # SystemTap's first compilation takes minutes
 
 
-@dataclass(frozen=True)
-class Artefacts:
-    """A folder for the workload programs, biodelay.ko and the tracers' parts."""
-
-    folder: Path
-
-    def missing(
-        self, scenario: Scenario, engines: tuple[str, ...], injector: str | None
-    ) -> list[Path]:
-        """List the files that the scenario needs and the folder lacks; `injector` is
-        the module of its injector, if it has one.
-        """
-        parts = [tracer.ENGINES[name].part for name in engines]
-        kinds = dict.fromkeys(work.kind for work in scenario.workload)
-        needed = [
-            *(self.folder / kind for kind in kinds if kind in clients.COMPILED),
-            *([self.folder / injector] if injector else []),
-            *(self.folder / part for part in parts),
-        ]
-        return [path for path in needed if not path.is_file()]
+def missing(
+    folder: Path, scenario: Scenario, engines: tuple[str, ...], injector: str | None
+) -> list[Path]:
+    """List the files that the scenario needs and the folder lacks; `injector` is
+    the module of its injector, if it has one.
+    """
+    kinds = dict.fromkeys(work.kind for work in scenario.workload)
+    needed = [
+        *(kind for kind in kinds if kind in clients.COMPILED),
+        *([injector] if injector else []),
+        *(tracer.ENGINES[name].part for name in engines),
+    ]
+    return [folder / name for name in needed if not (folder / name).is_file()]
 
 
 def default_folder() -> Path:

@@ -11,9 +11,8 @@ from pathlib import Path
 from labrun.injectors import registry
 from labrun.injectors.interface import Injector
 from labrun.run import tracer, tracing_command
-from labrun.run.artefacts import Artefacts
 from labrun.scenario import kinds
-from labrun.scenario.keys import Scenario
+from labrun.scenario.keys import AnyWorkload, Scenario
 from labrun.setup import cgroups, filesystem, loop, memory, tuning
 from labrun.setup.disk import Disk, Disks
 from labrun.workloads import clients, commands
@@ -21,13 +20,13 @@ from labrun.workloads import clients, commands
 Command = list[str]
 
 
-def show(found: Scenario, options: argparse.Namespace, built: Artefacts) -> None:
+def show(found: Scenario, options: argparse.Namespace, built: Path) -> None:
     """Print the commands in order, as typed in a shell."""
     disks = Disks(
         _named(options.disk or "DISK"), _named(options.journal_disk or "JOURNAL_DISK")
     )
     injector_class = registry.chosen(found, options.injector)
-    injector = injector_class(found, disks, built.folder, options.allow_bare_metal)
+    injector = injector_class(found, disks, built, options.allow_bare_metal)
     if options.wipe:
         print(shlex.join(["wipefs", "--all", disks.scratch.path]))
     for command in [
@@ -64,21 +63,23 @@ def _file_system(found: Scenario, injector: Injector) -> Iterator[Command]:
 
 
 def _programs(
-    found: Scenario, options: argparse.Namespace, built: Artefacts
+    found: Scenario, options: argparse.Namespace, built: Path
 ) -> Iterator[Command]:
     out = options.out or Path("RUN")
     for engine in tracer.CHOICES[options.engine]:
         output = out / "events" / f"{engine}.jsonl"
         row = tracer.ENGINES[engine]
-        yield tracing_command.argv(built.folder, found, row, output)
+        yield tracing_command.argv(built, found, row, output)
     duration_s = options.duration_s or found.duration_s
-    given = clients.Place(built.folder, lambda _: Path(), lambda _: None, duration_s)
+    place = clients.Place(built, _folder_of, lambda _: None, duration_s)
     for index, work in enumerate(found.workload):
-        records = out / clients.record_stem(index, work)
-        place = Path("TMPFS" if clients.on_tmpfs(work) else "MOUNTPOINT")
-        folder = place / filesystem.FOLDER
         if isinstance(work, kinds.Command):
-            yield commands.argv(work, folder, out, given, work.command)
-            continue
-        seed = found.seed + index
-        yield clients.argv(built.folder, work, duration_s, seed, folder, records)
+            yield commands.argv(work, out, place, work.command)
+        else:
+            records = out / clients.record_stem(index, work)
+            yield clients.argv(place, work, found.seed + index, records)
+
+
+def _folder_of(work: AnyWorkload) -> Path:
+    disk = "TMPFS" if clients.on_tmpfs(work) else "MOUNTPOINT"
+    return Path(disk, filesystem.FOLDER)

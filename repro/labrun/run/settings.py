@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from labrun.injectors import registry
 from labrun.run import artefacts, preflight, tracer
-from labrun.run.artefacts import Artefacts, default_folder
 from labrun.run.stages import Settings
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
@@ -18,9 +18,10 @@ from writestall_base.progress import say
 from writestall_base.stop import Stop
 
 
-def built(options: argparse.Namespace) -> Artefacts:
+def built(options: argparse.Namespace) -> Path:
     """Return the folder of the compiled parts; it may not exist yet."""
-    return Artefacts((options.build or default_folder()).resolve())
+    folder: Path = options.build or artefacts.default_folder()
+    return folder.resolve()
 
 
 def prepare(
@@ -32,7 +33,7 @@ def prepare(
     """
     parts, engines = built(options), tracer.CHOICES[options.engine]
     injector = registry.chosen(found, options.injector)
-    missing = parts.missing(found, engines, injector.module)
+    missing = artefacts.missing(parts, found, engines, injector.module)
     makeable = options.build is None and not options.dry_run
     if lines := preflight.problems(
         found, injector, engines, [] if makeable else missing
@@ -45,7 +46,7 @@ def prepare(
         scenario=found,
         scenario_table=table,
         disks=disks,
-        injector=injector(found, disks, parts.folder, options.allow_bare_metal),
+        injector=injector(found, disks, parts, options.allow_bare_metal),
         wipe=options.wipe,
         engines=engines,
         artefacts=parts,

@@ -11,11 +11,11 @@ import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from labrun.injectors.interface import Injector
 from labrun.run import tracer, tracing_command
-from labrun.run.artefacts import Artefacts
 from labrun.scenario.keys import Scenario
 from labrun.setup import (
     aging,
@@ -46,7 +46,7 @@ class Settings:
     injector: Injector
     wipe: bool
     engines: tuple[str, ...]
-    artefacts: Artefacts
+    artefacts: Path  # the folder of the compiled parts
     duration_s: int
 
 
@@ -75,7 +75,7 @@ def perform(run: Run, settings: Settings) -> None:
         group = enter(memory.limited(run, scenario.memory))
         group_of = enter(cgroups.grouped(run, scenario.cgroup, carrier))
         place = clients.Place(
-            built.folder,
+            built,
             folder_of,
             lambda work: group_of(work.cgroup) or group,
             settings.duration_s,
@@ -88,7 +88,7 @@ def perform(run: Run, settings: Settings) -> None:
             tracer.tracing(
                 run,
                 settings.engines,
-                partial(tracing_command.argv, built.folder, scenario),
+                partial(tracing_command.argv, built, scenario),
             )
         )
         enter(kernel.log_saved(run))

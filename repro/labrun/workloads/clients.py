@@ -77,22 +77,16 @@ class Place:
     duration_s: int
 
 
-def argv(
-    programs: Path,
-    workload: Scheduled,
-    duration_s: int,
-    seed: int,
-    folder: Path,
-    records: Path,
-) -> list[str]:
+def argv(place: Place, workload: Scheduled, seed: int, records: Path) -> list[str]:
     """Return a program's command line; `records` is the stem of its logs."""
     name = workload.name if isinstance(workload, Broker) else f"{workload.name}.log"
     words: list[Any] = [
-        SCRIPTS.get(workload.kind, programs / workload.kind),
+        SCRIPTS.get(workload.kind, place.programs / workload.kind),
         *OPTIONS[workload.kind](workload, records),
         *("--bytes", workload.write_bytes, "--interval-us", workload.interval_us),
-        *("--duration-s", duration_s, "--slow-us", workload.slow_us, "--seed", seed),
-        *("--path", folder / name, "--hlog", f"{records}.hlog"),
+        *("--duration-s", place.duration_s, "--slow-us", workload.slow_us),
+        *("--seed", seed, "--path", place.folder_of(workload) / name),
+        *("--hlog", f"{records}.hlog"),
         *("--hlog-service", f"{records}-service.hlog"),
         *("--slow-log", f"{records}.jsonl"),
     ]

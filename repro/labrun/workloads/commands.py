@@ -81,8 +81,9 @@ def records(folder: Path, work: Command) -> Path:
     return folder / RECORDS / work.name
 
 
-def argv(work: Command, lab: Path, out: Path, place: Place, text: str) -> list[str]:
+def argv(work: Command, out: Path, place: Place, text: str) -> list[str]:
     """Return the command line of one of its shell commands."""
+    lab = place.folder_of(work)
     variables = work.environment | {
         "LAB": lab,
         "OUT": records(out, work),
@@ -105,9 +106,7 @@ class Program(Writer):
         super().__init__(run, command, self._stem, work.name, place.group_of(work))
 
     def _argv(self, text: str) -> list[str]:
-        place, folder = self._place, self._run.folder
-        lab = place.folder_of(self._work)
-        command = argv(self._work, lab, folder, place, text)
+        command = argv(self._work, self._run.folder, self._place, text)
         return [*command[:2], *_armed(self._run), *command[2:]]
 
     def running(self) -> bool:
@@ -204,8 +203,7 @@ def prepare(run: Run, scenario: Scenario, place: Place) -> None:
             path.chmod(0o1777)  # programs may run as users of their own
         if work.prepare:
             with run.step(f"prepare-{work.name}"):
-                lab = place.folder_of(work)
-                command = argv(work, lab, run.folder, place, work.prepare)
+                command = argv(work, run.folder, place, work.prepare)
                 stem = record_stem(index, work)
                 log = run.folder / f"{stem}-prepare.log"
                 group = place.group_of(work)

@@ -23,14 +23,7 @@ def _start(run: Run, scenario: Scenario, place: Place, index: int) -> Writer:
     if isinstance(workload, Command):
         return Program(run, workload, place, index)
     stem = record_stem(index, workload)
-    command = argv(
-        place.programs,
-        workload,
-        place.duration_s,
-        scenario.seed + index,
-        place.folder_of(workload),
-        run.folder / stem,
-    )
+    command = argv(place, workload, scenario.seed + index, run.folder / stem)
     return Writer(run, command, stem, workload.name, place.group_of(workload))
 
 
