@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from labrun.comparison import matrix
@@ -49,11 +48,8 @@ def _value(options: argparse.Namespace, name: str) -> Any:
 
 def stray(options: argparse.Namespace) -> str | None:
     """Return an option that only a command takes, where there is none."""
-    names = [*OF_WORKLOAD, "--fs", "--profile", "--packages", "--print"]
-    for name in names:
-        if _value(options, name):
-            return name
-    return None
+    names = (*OF_WORKLOAD, "--fs", "--profile", "--packages", "--print")
+    return next((name for name in names if _value(options, name)), None)
 
 
 def table(options: argparse.Namespace) -> dict[str, Any]:
@@ -81,5 +77,5 @@ def table(options: argparse.Namespace) -> dict[str, Any]:
 def text(options: argparse.Namespace) -> str:
     """Return it as a file's text, checked. Raises UserError."""
     made = toml_text.file(table(options))
-    reading.parse(made, "--command", Path(NAME).stem)
+    reading.parse(made, "--command", NAME)
     return made

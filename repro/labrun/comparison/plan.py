@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -296,7 +296,10 @@ def _scenario(
         "duration_s": wanted.duration_s,
         "seed": wanted.seed + SEEDS_A_ROUND * number,
         "filesystem": filesystem,
-        "inject": _delays(wanted.disk["inject"], one.factor),
+        "inject": [
+            severity.scaled(rule, one.factor) if one.factor else rule
+            for rule in wanted.disk["inject"]
+        ],
         "expect": NOTHING_EXPECTED,
     } | {key: work[key] for key in OF_THE_WORKLOAD if key in work}
 
@@ -308,14 +311,6 @@ def _cut_with(one: Treatment, baseline: Treatment) -> dict[str, str]:
     return {"crash": replace(one, factor=baseline.factor, against=None).name}
 
 
-def _delays(
-    inject: Sequence[dict[str, Any]], factor: float | None
-) -> Sequence[dict[str, Any]]:
-    if factor is None:
-        return inject
-    return [severity.scaled(rule, factor) for rule in inject]
-
-
 def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
     """Write the plan to its folder; set runs of other inputs aside, or take those of
     these inputs back. Rounds that are added to a plan are a look of their own."""
@@ -324,9 +319,9 @@ def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
         if not path.exists() or path.read_text() != cell.text:
             _set_aside(folder, cell, path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            _put(path, cell.text)
+            _save(path, cell.text)
             _take_back(folder, cell)
-    _put(folder / plans.FILE, json.dumps(_grown(folder, plan), indent=2) + "\n")
+    _save(folder / plans.FILE, json.dumps(_grown(folder, plan), indent=2) + "\n")
 
 
 def _grown(folder: Path, plan: dict[str, Any]) -> dict[str, Any]:
@@ -348,13 +343,9 @@ def _before(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def _put(path: Path, text: str) -> None:
-    """Write a file in one rename; a guest's link in its place is not followed."""
-    part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
-    with part.open("x") as file:
-        file.write(text)
-    part.replace(path)
+def _save(path: Path, text: str) -> None:
+    """Write a file; a guest's link in its place is not followed."""
+    files.save_inside(path.parent, path.name, text.encode())
 
 
 def _place(folder: Path, cell: str, text: str) -> Path:
@@ -401,15 +392,11 @@ def set_disturbed_aside(folder: Path) -> list[str]:
     refuse_special(folder)
     found = []
     for name in (row["name"] for row in _before(folder).get("cells", ())):
-        run, tries = folder / name, len(list(_tries(folder, name)))
+        run, tries = folder / name, len([*(folder / DISTURBED).glob(f"*/{name}")])
         if tries < MOST_REPEATS and _status(run) == "complete" and is_disturbed(run):
             _move(run, folder / DISTURBED / str(tries + 1) / name)
             found.append(name)
     return found
-
-
-def _tries(folder: Path, name: str) -> Iterator[Path]:
-    return (folder / DISTURBED).glob(f"*/{name}")
 
 
 def is_disturbed(run: Path) -> bool:

@@ -35,13 +35,8 @@ def scaled(inject: dict[str, Any], factor: float) -> dict[str, Any]:
     """The table of a rule (repro/labrun/scenario/rule.py) with other delays, none above
     the longest that the kernel's module takes."""
 
-    def points(text: str) -> str:
-        return _POINT.sub(
-            lambda found: (
-                f"{found[1]}:{min(round(int(found[2]) * factor), delays.MAX_NS)}"
-            ),
-            text,
-        )
+    def point(at: re.Match[str]) -> str:
+        return f"{at[1]}:{min(round(int(at[2]) * factor), delays.MAX_NS)}"
 
     found = dict(inject)
     if "delay_us" in found:
@@ -49,7 +44,7 @@ def scaled(inject: dict[str, Any], factor: float) -> dict[str, Any]:
     if "delay" in found:
         text = found["delay"]
         whole = text if rule.TABLE.fullmatch(text) else delays.formula(text)
-        found["delay"] = points(whole)
+        found["delay"] = _POINT.sub(point, whole)
     if "series" in found:
-        found["series"] = [points(segment) for segment in found["series"]]
+        found["series"] = [_POINT.sub(point, one) for one in found["series"]]
     return found

@@ -139,13 +139,9 @@ def _asks(scenario: Scenario, expect: Expect, place: str) -> Found:
                 yield f"{place}.{name}", f"the first workload is not a {kind}"
 
 
-def _has_command(scenario: Scenario) -> bool:
-    return any(isinstance(workload, Command) for workload in scenario.workload)
-
-
 def _variants(scenario: Scenario) -> Found:
     taken = [variants.PLAIN]
-    client = scenario.workload[0].kind
+    kinds = [workload.kind for workload in scenario.workload]
     for index, variant in enumerate(scenario.variant):
         place = f"variant[{index}]"
         if variant.name in taken:
@@ -154,11 +150,11 @@ def _variants(scenario: Scenario) -> Found:
         taken.append(variant.name)
         for kind, names in CHANGES.items():
             for name in names:
-                if kind != client and getattr(variant, name):
+                if kind != kinds[0] and getattr(variant, name):
                     yield f"{place}.{name}", f"the first workload is not a {kind}"
                     return
         yield from _environment(variant.environment, place)
-        if variant.environment and not _has_command(scenario):
+        if variant.environment and "command" not in kinds:
             yield f"{place}.environment", "no workload is a command"
         yield from _asks(scenario, variant.expect, f"{place}.expect")
         applied = variants.applied(scenario, variant)

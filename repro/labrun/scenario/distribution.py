@@ -94,11 +94,4 @@ def _edges(low: float, high: float) -> list[float]:
 
 def _share_below(quantile: Quantile, ns: float) -> float:
     """The share of delays below one, to a thousandth: quantiles rise."""
-    low, high = 0, 1000
-    while low < high:
-        middle = (low + high) // 2
-        if quantile(middle / 1000) < ns:
-            low = middle + 1
-        else:
-            high = middle
-    return low / 1000
+    return bisect_left(range(1000), ns, key=lambda at: quantile(at / 1000)) / 1000
