@@ -9,7 +9,6 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -46,7 +45,6 @@ def write(path: Path, document: Document) -> None:
 
 def _document(name: str, status: bytes, version: str) -> Document:
     """What debsbom says of a tree with this list of packages of dpkg."""
-    made = datetime.fromtimestamp(sources.epoch_s(), UTC)
     with tempfile.TemporaryDirectory(prefix="writestall-") as place:
         listed = Path(place, STATUS)
         listed.parent.mkdir(parents=True)
@@ -54,12 +52,7 @@ def _document(name: str, status: bytes, version: str) -> Document:
         command = [str(setup.python(("release",))), "-m", "debsbom.cli", "generate"]
         command += ["--sbom-type", "spdx", "--root", place, "--out", "-"]
         command += ["--distro-name", f"writestall-{name}", "--distro-version", version]
-        command += [
-            "--distro-arch",
-            "amd64",
-            "--timestamp",
-            f"{made:%Y-%m-%dT%H:%M:%SZ}",
-        ]
+        command += ["--distro-arch", "amd64", "--timestamp", sources.timestamp()]
         unique = f"https://spdx.org/spdxdocs/writestall-{name}-{version}"
         found: Document = json.loads(output([*command, "--spdx-namespace", unique]))
     return found

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from driver import unpacked
-from driver.packaging import OUT, RECIPES, sources, trees
+from driver.packaging import RECIPES, add_output, sources, trees
 from machine import image, recipe
 
 NAME = "writestall/local"
@@ -62,11 +62,7 @@ def pack(img: Path, out: Path, version: str) -> Path:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder."""
-    where = "folder for the box (out/box)"
-    parser.add_argument(
-        "-o", "--output", type=Path, default=OUT / "box", metavar="DIR", help=where
-    )
+    add_output(parser, "box", "folder for the box")
 
 
 def main(args: argparse.Namespace) -> int:

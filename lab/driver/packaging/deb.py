@@ -10,7 +10,7 @@ import tempfile
 from email.utils import formatdate
 from pathlib import Path
 
-from driver.packaging import OUT, RECIPES, sources, trees, wheels
+from driver.packaging import RECIPES, add_output, sources, trees, wheels
 
 NOT_PACKAGED = ("lab", "vm", "tests", "out", ".ci")
 CHANGELOG = """writestall ({version}) unstable; urgency=medium
@@ -69,11 +69,9 @@ def a_version(text: str) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    where = "folder for the packages (out/deb)"
-    add("-o", "--output", type=Path, default=OUT / "deb", metavar="DIR", help=where)
+    add_output(parser, "deb", "folder for the packages")
     other = "call the packages by that version, to try an upgrade"
-    add("--version", type=a_version, metavar="V", help=other)
+    parser.add_argument("--version", type=a_version, metavar="V", help=other)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -8,10 +8,9 @@ import json
 import shutil
 import tarfile
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 
-from driver.packaging import OUT, RECIPES, deb, sources, trees
+from driver.packaging import RECIPES, add_output, deb, sources, trees
 from writestall_base.errors import UserError
 
 SUITE = "forky"
@@ -24,7 +23,6 @@ def name(version: str) -> str:
 
 def build(out: Path, packages: list[Path], version: str) -> Path:
     """Install the packages in a fresh tree and pack it; return the archive."""
-    created = datetime.fromtimestamp(sources.epoch_s(), UTC)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="writestall-") as place:
         folder = Path(place)
@@ -37,8 +35,8 @@ def build(out: Path, packages: list[Path], version: str) -> Path:
             shutil.copy(RECIPES / "oci" / script, folder)
         root, pack = (f"{trees.HOST}/{script}" for script in ("root.sh", "image.sh"))
         trees.enter(trees.tree(SUITE), binds, ["bash", root])
-        stamp = f"{created:%Y-%m-%dT%H:%M:%SZ}"
-        trees.enter(trees.workshop(), binds, ["bash", pack, version, stamp])
+        words = [version, sources.timestamp()]
+        trees.enter(trees.workshop(), binds, ["bash", pack, *words])
         done = out / name(version)
         shutil.move(folder / "image.tar", done)
     return done
@@ -58,10 +56,7 @@ def daemonset(archive: Path, version: str) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    where = "folder for the image (out/oci)"
-    parser.add_argument(
-        "-o", "--output", type=Path, default=OUT / "oci", metavar="DIR", help=where
-    )
+    add_output(parser, "oci", "folder for the image")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from driver import unpacked
 from driver.commands import setup
-from driver.packaging import OUT, bill, deb, oci, sources
+from driver.packaging import add_output, bill, deb, oci, sources
 from driver.project import PROJECT, tool
 from machine.commands import started
 from writestall_base.errors import UserError
@@ -120,10 +120,7 @@ def _secret_key(text: str) -> Path:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    where = "new or empty folder for the artefacts (out/release)"
-    parser.add_argument(
-        "-o", "--output", type=Path, default=OUT / "release", metavar="DIR", help=where
-    )
+    add_output(parser, "release", "new or empty folder for the artefacts")
     what = f"sign {SUMS} with this secret key of minisign"
     parser.add_argument("--key", type=_secret_key, metavar="FILE", help=what)
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 from driver.project import PROJECT
@@ -58,6 +59,11 @@ def _git(*words: str) -> str:
 def epoch_s() -> int:
     """SOURCE_DATE_EPOCH: when the last commit was made."""
     return int(_git("log", "-1", "--format=%ct"))
+
+
+def timestamp() -> str:
+    """The same, as documents have it (ISO 8601)."""
+    return f"{datetime.fromtimestamp(epoch_s(), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def dirty() -> bool:
