@@ -177,23 +177,30 @@ def _run(words: list[str], command: list[str]) -> int:
     return run_machine(options, command)
 
 
-def _kernel_list(known: recipe.Recipe) -> str:
+def _kernel_list(known: recipe.Recipe, _: argparse.Namespace) -> str:
     rows = image.kernels(known).values()
     return "\n".join(f"{row.name} {row.release}" for row in rows)
 
 
-def _accel_line(known: recipe.Recipe, forced: str | None) -> str:
-    choice = accel.choose(known, image.kernel(known), forced)
+def _accel_line(known: recipe.Recipe, options: argparse.Namespace) -> str:
+    choice = accel.choose(known, image.kernel(known), options.accel)
     return f"{choice.name}: {choice.reason}"
 
 
-# The parts that `vm/vm build` builds, unless they exist; each prints where it is.
-TARGETS: dict[str, Callable[[recipe.Recipe], str]] = {
-    "qemu": lambda known: f"{image.tools(known)} (QEMU {qemu.version(known)})",
-    "tree": lambda known: str(image.tree(known)),
-    "disk": lambda known: str(image.disk(known)),
+def _layer(known: recipe.Recipe, options: argparse.Namespace) -> object:
+    return layer.disk(known, options.packages) or "no packages, so no layer"
+
+
+# The parts that `vm/vm build` builds, unless they exist, and what it prints of each.
+TARGETS: dict[str, Callable[[recipe.Recipe, argparse.Namespace], object]] = {
+    "qemu": lambda known, _: f"{image.tools(known)} (QEMU {qemu.version(known)})",
+    "tree": lambda known, _: image.tree(known),
+    "disk": lambda known, _: image.disk(known),
     "kernels": _kernel_list,
-    "release": lambda known: image.kernel(known).release,
+    "release": lambda known, _: image.kernel(known).release,
+    "accel": _accel_line,
+    "layer": _layer,
+    "jars": lambda _, options: jars.folder(options.jars) or "no list, so no jars",
 }
 
 
@@ -205,26 +212,14 @@ def _build(words: list[str], command: list[str]) -> int:
     )
     add_accel(parser)
     add_packages(parser)
-    targets = (*TARGETS, "accel", "layer", "jars")
     parser.add_argument(
-        "target", choices=targets, nargs="+", metavar="PART", help=", ".join(targets)
+        "target", choices=TARGETS, nargs="+", metavar="PART", help=", ".join(TARGETS)
     )
     options = parser.parse_args([*words, *command])
     known = recipe.load(options.kernel, full=options.full)
     for target in options.target:
-        print(_built(target, known, options), flush=True)
+        print(TARGETS[target](known, options), flush=True)
     return 0
-
-
-def _built(target: str, known: recipe.Recipe, options: argparse.Namespace) -> str:
-    """Build a part, unless it exists; where it is."""
-    if build := TARGETS.get(target):
-        return build(known)
-    if target == "accel":
-        return _accel_line(known, options.accel)
-    if target == "jars":
-        return str(jars.folder(options.jars) or "no list, so no jars")
-    return str(layer.disk(known, options.packages) or "no packages, so no layer")
 
 
 # The root's compiler gets the name that a kernel's headers call, as in guest.sh.

@@ -39,7 +39,7 @@ from machine import (
 )
 from machine.channels import Channels
 from machine.host_load import Reading
-from writestall_base import JARS
+from writestall_base import JARS, files
 
 GUEST_PROJECT = "/mnt/writestall"
 # A guest boots in seconds, on a busy host in a minute. One that takes longer hangs: an
@@ -358,6 +358,4 @@ def report(result: Result, console: Path) -> None:
 
 def save(result: Result, path: Path) -> None:
     """Write the result as JSON, in one rename."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(vars(result), indent=2) + "\n")
-    part.replace(path)
+    files.save(path, f"{json.dumps(vars(result), indent=2)}\n".encode())
