@@ -133,12 +133,7 @@ def _cluster_generic() -> tuple[str, ...]:
     return ()
 
 
-def _local() -> tuple[str, ...]:
-    return ()
-
-
 SCHEDULERS: dict[str, Callable[[], tuple[str, ...]]] = {
-    "local": _local,
     "slurm": _slurm,
     "cluster-generic": _cluster_generic,
 }
@@ -148,7 +143,7 @@ def options(executor: str) -> tuple[str, ...]:
     """Snakemake's options besides the executor's name; refuse what cannot work before
     anything begins: Snakemake reports it late, or waits."""
     _profile()
-    return SCHEDULERS[executor]()
+    return SCHEDULERS[executor]() if executor in SCHEDULERS else ()
 
 
 def _unfinished(printed: str) -> list[str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,12 @@ from pathlib import Path
 from writestall_base.errors import UserError
 
 PROJECT = Path(__file__).resolve().parents[2]
+
+
+def importing(*folders: str) -> dict[str, str]:
+    """The environment of a Python that imports from base, the analysis and these."""
+    paths = [str(PROJECT / name) for name in ("base", "analysis", *folders)]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def tool(path: str, *arguments: str) -> list[str]:

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 from pathlib import Path
 
 from driver.commands import setup
-from driver.project import PROJECT
+from driver.project import PROJECT, importing
 
 OUT = PROJECT / "out/site"
-FOLDERS = ("base", "docs", "analysis")  # of what it imports
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Build the site; print its first page."""
     python = setup.python(("docs",))
-    path = os.pathsep.join(str(PROJECT / folder) for folder in FOLDERS)
-    environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = importing("docs") | {"PYTHONDONTWRITEBYTECODE": "1"}
     command = [str(python), "-m", "website", "--out", str(args.out)]
     status = subprocess.run(command, env=environment, check=False).returncode
     if not status:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 
 from driver.commands import setup
-from driver.project import PROJECT
+from driver.project import PROJECT, importing
 from writestall_base.command_line import whole
 
 
@@ -21,5 +20,5 @@ def main(args: argparse.Namespace) -> int:
     """Run the benchmark in the analysis' Python."""
     python = setup.python(setup.TESTS)
     bench = [str(python), "tests/analysis/speed/bench.py", *map(str, args.sizes)]
-    path = os.environ | {"PYTHONPATH": "base:analysis:tests/analysis/helpers"}
-    return subprocess.run(bench, cwd=PROJECT, env=path, check=False).returncode
+    found = importing("tests/analysis/helpers")
+    return subprocess.run(bench, cwd=PROJECT, env=found, check=False).returncode

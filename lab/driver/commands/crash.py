@@ -159,11 +159,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     settings.arguments(parser)
 
 
-def _each(log: StageLog, cut: Cut, options: list[str]) -> list[Data]:
-    """Cut a machine for each option."""
-    return [cut.kept(log, option) for option in options]
-
-
 def _drawn(log: StageLog, cut: Cut, drawn: list[Drawn]) -> list[Data]:
     """Cut a machine for each draw, in a folder of its own."""
     found = []
@@ -192,7 +187,7 @@ def main(args: argparse.Namespace) -> int:
             drawn = cuts.draw(options, args.cuts, args.duration, args.seed)
             found = _drawn(log, cut, drawn)
         else:
-            found = _each(log, cut, options)
+            found = [cut.kept(log, option) for option in options]
         log.note = str(folder)
     kept = json.dumps(found, indent=1) + "\n"
     files.save_inside(folder, "crash.json", kept.encode())

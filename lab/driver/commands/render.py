@@ -8,16 +8,14 @@ PYTHONPATH.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 
 from driver.commands import setup
-from driver.project import PROJECT
+from driver.project import PROJECT, importing
 from writestall_base.errors import UserError
 
 PROGRAMS = (PROJECT / "docs").glob("render-*.py")
 NAMES = sorted(path.stem.removeprefix("render-") for path in PROGRAMS)
-IMPORTED = ":".join(str(PROJECT / name) for name in ("base", "analysis"))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +28,9 @@ def main(args: argparse.Namespace) -> int:
     """Run them; 1 if one failed, or, with --check, if a file differs."""
     for name in {*args.names}.difference(NAMES):
         raise UserError(f"unknown {name!r}; use {', '.join(NAMES)}")
-    python, found = str(setup.python(())), os.environ | {"PYTHONPATH": IMPORTED}
-    failed = False
+    python, failed = str(setup.python(())), False
     for name in args.names or NAMES:
         program = str(PROJECT / f"docs/render-{name}.py")
         command = [python, program, *(["--check"] if args.check else [])]
-        failed |= subprocess.run(command, env=found, check=False).returncode != 0
+        failed |= subprocess.run(command, env=importing(), check=False).returncode != 0
     return int(failed)

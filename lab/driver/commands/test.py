@@ -14,7 +14,7 @@ from driver import results
 from driver.commands import setup
 from driver.machines import PREPARING, machine_parts, run_tools
 from driver.progress import Progress
-from driver.project import PROJECT
+from driver.project import PROJECT, importing
 from machine import recipe
 from machine.commands import started
 
@@ -127,11 +127,8 @@ def main(args: argparse.Namespace) -> int:
     """Set up, build, test; return the status of the first pytest that failed."""
     setup.packages(("lab", "test"))
     python = setup.python(setup.TESTS)
-    environment = os.environ | {
-        "PYTHONDONTWRITEBYTECODE": "1",
-        # for `python -m writestall`
-        "PYTHONPATH": f"{PROJECT}/base:{PROJECT}/analysis",
-    }
+    # for `python -m writestall`
+    environment = importing() | {"PYTHONDONTWRITEBYTECODE": "1"}
     kernels = recipe.tested(every=args.every_kernel)
     if args.every_kernel:
         environment[EVERY_KERNEL] = "1"
