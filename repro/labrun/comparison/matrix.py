@@ -62,7 +62,7 @@ def profile(name_or_path: str) -> tuple[Profile, dict[str, Any]]:
             raise UserError(f"profile {name_or_path!a} is not known{hint}")
         path = PROFILES / f"{name_or_path}.toml"
     table = reading.table_of(reading.read(path), str(path))
-    found = schema.build(Profile, table, "", str(path))
+    found = schema.build(Profile, table, str(path))
     if found.name != path.stem:
         raise UserError(f"{path}: name: want {path.stem!a}, the file's name")
     for number, inject in enumerate(found.inject):
@@ -74,7 +74,7 @@ def profile(name_or_path: str) -> tuple[Profile, dict[str, Any]]:
 def options(path: Path = MATRIX) -> tuple[list[Option], list[dict[str, Any]]]:
     """Read all options; return them and their tables."""
     table = reading.table_of(reading.read(path), str(path))
-    found = schema.build(Matrix, table, "", str(path))
+    found = schema.build(Matrix, table, str(path))
     names = [option.name for option in found.option]
     for number, name in enumerate(names):
         if name in names[:number]:

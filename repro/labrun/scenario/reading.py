@@ -59,7 +59,7 @@ def read(path: Path) -> str:
 
 def parse(text: str, source: str, stem: str) -> Scenario:
     """Parse TOML text into a scenario; messages name `source`."""
-    scenario = schema.build(Scenario, table_of(text, source), "", source)
+    scenario = schema.build(Scenario, table_of(text, source), source)
     for place, mistake in contradictions(scenario, stem):
         raise UserError(f"{source}: {place}: {mistake}")
     return scenario

@@ -63,41 +63,47 @@ def key_of(field: dataclasses.Field[Any]) -> Key:
 TYPE_NAMES = {str: "text", int: "a whole number", bool: "true or false"}
 
 
-def build(record: type[Record], table: Any, where: str, source: str) -> Record:
-    """Build the record of a TOML table.
+class _MistakeError(Exception):
+    """What is wrong at a place, such as `inject[0].mode`, empty at the top."""
 
-    `where` is the table's place (`inject[0]`, empty at the top), `source` the
-    file's name. Raises UserError with one line: source, place, mistake, remedy.
+    def __init__(self, place: str, what: str) -> None:
+        # A key may contain control characters, which are escaped.
+        printable = place if place.isprintable() else ascii(place)[1:-1]
+        super().__init__(f"{printable[:200]}: {what}" if place else what)
+
+
+def build(record: type[Record], table: Any, source: str) -> Record:
+    """Build the record of a TOML table of that file.
+
+    Raises UserError with one line: source, place, mistake, remedy.
     """
+    try:
+        return _build(record, table, "")
+    except _MistakeError as mistake:
+        raise UserError(f"{source}: {mistake}") from None
+
+
+def _build(record: type[Record], table: Any, where: str) -> Record:
     if not isinstance(table, dict):
-        raise _mistake(source, where, "want a table")
+        raise _MistakeError(where, "want a table")
     fields = {field.name: field for field in dataclasses.fields(record)}  # type: ignore[arg-type]
     for name in table:
         if name not in fields:
-            raise _mistake(source, _join(where, name), _unknown(name, list(fields)))
+            hint = did_you_mean(name, list(fields))
+            raise _MistakeError(_join(where, name), f"unknown key{hint}")
     hints = typing.get_type_hints(record)
     values: dict[str, Any] = {}
     for name, field in fields.items():
         place = _join(where, name)
         if name in table:
-            values[name] = _value(
-                hints[name], key_of(field), table[name], place, source
-            )
+            values[name] = _value(hints[name], key_of(field), table[name], place)
         elif field.default is REQUIRED and field.default_factory is REQUIRED:
-            raise _mistake(source, place, f"missing: {key_of(field).help}")
+            raise _MistakeError(place, f"missing: {key_of(field).help}")
     return record(**values)
 
 
 def _join(where: str, name: str) -> str:
     return f"{where}.{name}" if where else name
-
-
-def _mistake(source: str, place: str, what: str) -> UserError:
-    # A key may contain control characters, which are escaped.
-    printable = place if place.isprintable() else ascii(place)[1:-1]
-    return UserError(
-        f"{source}: {printable[:200]}: {what}" if place else f"{source}: {what}"
-    )
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
@@ -110,21 +116,17 @@ def did_you_mean(name: str, known: list[str]) -> str:
     return f"; known: {', '.join(sorted(known))}"
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    return "unknown key" + did_you_mean(name, known)
-
-
-def _value(hint: Any, key: Key, value: Any, place: str, source: str) -> Any:
+def _value(hint: Any, key: Key, value: Any, place: str) -> Any:
     """Check and return the value of a key, tables and lists recursively."""
     if type(None) in typing.get_args(hint):  # optional: TOML has no null
         hint = typing.get_args(hint)[0]
-    if record := _record_for(hint, value, place, source):
-        return build(record, value, place, source)
+    if record := _record_for(hint, value, place):
+        return _build(record, value, place)
     if typing.get_origin(hint) is tuple:
-        return _list(typing.get_args(hint)[0], key, value, place, source)
+        return _list(typing.get_args(hint)[0], key, value, place)
     if typing.get_origin(hint) is dict:
-        return _free_table(key, value, place, source)
-    return _scalar(hint, key, value, place, source)
+        return _free_table(key, value, place)
+    return _scalar(hint, key, value, place)
 
 
 def records(hint: Any) -> list[type[Any]]:
@@ -137,7 +139,7 @@ def records(hint: Any) -> list[type[Any]]:
     ]
 
 
-def _record_for(hint: Any, value: Any, place: str, source: str) -> type[Any] | None:
+def _record_for(hint: Any, value: Any, place: str) -> type[Any] | None:
     """Return the record of a union by the table's `kind`, the first without one."""
     known = records(hint)
     if len(known) < 2 or not isinstance(value, dict) or "kind" not in value:
@@ -147,69 +149,69 @@ def _record_for(hint: Any, value: Any, place: str, source: str) -> type[Any] | N
     if not isinstance(kind, str) or kind not in by_kind:
         hint = did_you_mean(kind, list(by_kind)) if isinstance(kind, str) else ""
         where = _join(place, "kind")
-        raise _mistake(source, where, f"{_show(kind)} is not known{hint}")
+        raise _MistakeError(where, f"{_show(kind)} is not known{hint}")
     return by_kind[kind]
 
 
-def _list(item: Any, key: Key, value: Any, place: str, source: str) -> tuple[Any, ...]:
+def _list(item: Any, key: Key, value: Any, place: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise _mistake(source, place, f"want a list, got {_show(value)}")
-    if not (key.minimum or 0) <= len(value) <= (key.maximum or 64):
-        low, high = key.minimum or 0, key.maximum or 64
-        raise _mistake(source, place, f"want {low} to {high} entries, got {len(value)}")
+        raise _MistakeError(place, f"want a list, got {_show(value)}")
+    low, high = key.minimum or 0, key.maximum or 64
+    if not low <= len(value) <= high:
+        raise _MistakeError(place, f"want {low} to {high} entries, got {len(value)}")
     of_items = dataclasses.replace(key, minimum=None, maximum=None)
     return tuple(
-        _value(item, of_items, entry, f"{place}[{index}]", source)
+        _value(item, of_items, entry, f"{place}[{index}]")
         for index, entry in enumerate(value)
     )
 
 
-def _free_table(key: Key, value: Any, place: str, source: str) -> dict[str, str | int]:
+def _free_table(key: Key, value: Any, place: str) -> dict[str, str | int]:
     """Check a table whose keys match a pattern, with texts or numbers as values."""
     if not isinstance(value, dict):
-        raise _mistake(source, place, f"want a table, got {_show(value)}")
+        raise _MistakeError(place, f"want a table, got {_show(value)}")
     assert key.pattern is not None
     for name, entry in value.items():
         inner = _join(place, name)
         if not re.fullmatch(key.pattern, name):
-            raise _mistake(source, inner, f"want {key.pattern_help}")
+            raise _MistakeError(inner, f"want {key.pattern_help}")
         if isinstance(entry, bool) or not isinstance(entry, (str, int)):
-            raise _mistake(source, inner, f"want text or a number, got {_show(entry)}")
+            raise _MistakeError(inner, f"want text or a number, got {_show(entry)}")
         if isinstance(entry, str):
-            _check_text(Key(key.help), entry, inner, source)
+            _check_text(Key(key.help), entry, inner)
     return dict(value)
 
 
-def _scalar(hint: Any, key: Key, value: Any, place: str, source: str) -> Any:
+def _scalar(hint: Any, key: Key, value: Any, place: str) -> Any:
     if type(value) is not hint:
         unit = f" of {key.unit}" if key.unit else ""
         want = f"{TYPE_NAMES[hint]}{unit}"
-        raise _mistake(source, place, f"want {want}, got {_show(value)}")
+        raise _MistakeError(place, f"want {want}, got {_show(value)}")
     if hint is int:
-        _check_number(key, value, place, source)
+        _check_number(key, value, place)
     if hint is str:
-        _check_text(key, value, place, source)
+        _check_text(key, value, place)
     return value
 
 
-def _check_number(key: Key, value: int, place: str, source: str) -> None:
+def _check_number(key: Key, value: int, place: str) -> None:
     if key.minimum is None or key.maximum is None:
         raise AssertionError(f"{place} has no range")
     if not key.minimum <= value <= key.maximum:
         unit = f" {key.unit}" if key.unit else ""
         span = f"{key.minimum} to {key.maximum}{unit}"
-        raise _mistake(source, place, f"want {span}, got {_show(value)}")
+        raise _MistakeError(place, f"want {span}, got {_show(value)}")
 
 
-def _check_text(key: Key, value: str, place: str, source: str) -> None:
+def _check_text(key: Key, value: str, place: str) -> None:
     if not value.isprintable() or len(value) > key.characters:
         limit = f"printable text of at most {key.characters} characters"
-        raise _mistake(source, place, f"want {limit}")
+        raise _MistakeError(place, f"want {limit}")
     if key.choices and value not in key.choices:
         hint = did_you_mean(value, list(key.choices))
-        raise _mistake(source, place, f"{_show(value)} is not known{hint}")
+        raise _MistakeError(place, f"{_show(value)} is not known{hint}")
     if key.pattern and not re.fullmatch(key.pattern, value):
-        raise _mistake(source, place, f"want {key.pattern_help}, got {_show(value)}")
+        raise _MistakeError(place, f"want {key.pattern_help}, got {_show(value)}")
 
 
 def _show(value: Any) -> str:
