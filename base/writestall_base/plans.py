@@ -7,6 +7,7 @@ in a plan leads out of its folder.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,21 @@ def read(folder: Path) -> Plan:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{file}: not a plan ({type(error).__name__})") from None
     return dict(plan)
+
+
+def cut_options(plan: Plan) -> list[str]:
+    """The options whose machines are cut: those with a disk and losses of their own."""
+    return [
+        row["name"]
+        for row in plan["options"]
+        if row["filesystem"]["type"] != "tmpfs"
+        and not (row.get("repeats") or row.get("crash"))
+    ]
+
+
+def earlier(folder: Path, inputs: str) -> Path:
+    """Where a comparison keeps what was found with other inputs: by their hash."""
+    return folder / "earlier" / hashlib.sha256(inputs.encode()).hexdigest()[:12]
 
 
 def _paths(plan: Plan) -> Iterator[tuple[str, int]]:

@@ -7,7 +7,6 @@ crash/OPTION/NUMBER/ has what repro/crash found after that cut, and both machine
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
 
-FOLDER, SET_ASIDE = "crash", "earlier"
+FOLDER = "crash"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -162,23 +161,16 @@ def _keep_earlier(folder: Path, inputs: str) -> None:
     known = folder / "inputs"
     before = files.content(known).decode() if known.exists() else inputs
     if before != inputs:
-        place = (
-            folder.parent / SET_ASIDE / hashlib.sha256(before.encode()).hexdigest()[:12]
-        )
+        place = plans.earlier(folder.parent, before)
         place.mkdir(parents=True, exist_ok=True)
         folder.rename(place / FOLDER)
         folder.mkdir()
     files.save_inside(folder, known.name, inputs.encode())
 
 
-def _of_round(
-    plan: dict[str, Any], number: int
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each option that has a disk, and one of its cells, whose disk has the seed of a
+def _of_round(plan: dict[str, Any], number: int) -> list[tuple[str, dict[str, Any]]]:
+    """Each option that is cut, and one of its cells, whose disk has the seed of a
     round: as many cuts as rounds have different ones."""
     at = 1 + (number - 1) % plan["rounds"]
     of_all = {cell["option"]: cell for cell in plan["cells"] if cell["round"] == at}
-    for row in plan["options"]:
-        has_own = not row.get("repeats") and not row.get("crash")
-        if row["filesystem"]["type"] != "tmpfs" and has_own:
-            yield row["name"], of_all[row["name"]]
+    return [(name, of_all[name]) for name in plans.cut_options(plan)]

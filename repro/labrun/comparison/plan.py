@@ -15,7 +15,6 @@ run is removed: one of other inputs, and one that the host disturbed, is set asi
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Sequence
@@ -55,7 +54,7 @@ MOST_LOOKS, MIN_GROWTH = 5, 1.3
 MOST_BYTES = 4 << 20  # of a manifest
 # A run that the host disturbed is repeated so often.
 MOST_REPEATS = 3
-SET_ASIDE, DISTURBED = "earlier", "disturbed"
+DISTURBED = "disturbed"
 NOTHING_EXPECTED = {
     "chain": [],
     "stalled_writes_min": 0,
@@ -193,12 +192,7 @@ def seconds(cells: Sequence[Cell], duration_s: int, apart: bool = False) -> int:
 
 def cut_seconds(plan: dict[str, Any], times: float, writing_s: float) -> float:
     """What the cuts of all options take that have a disk, one after the other."""
-    options = [
-        row["name"]
-        for row in plan["options"]
-        if row["filesystem"]["type"] != "tmpfs" and not {"repeats", "crash"} & set(row)
-    ]
-    return len(options) * (writing_s + times * CUT_S)
+    return len(plans.cut_options(plan)) * (writing_s + times * CUT_S)
 
 
 def looks_within(wanted: Wanted, budget_s: int) -> tuple[int, ...]:
@@ -348,12 +342,6 @@ def _save(path: Path, text: str) -> None:
     files.save_inside(path.parent, path.name, text.encode())
 
 
-def _place(folder: Path, cell: str, text: str) -> Path:
-    """Where a run of other inputs stands: by a hash of its scenario."""
-    known = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return folder / SET_ASIDE / known / cell
-
-
 def _set_aside(folder: Path, cell: Cell, scenario: Path) -> None:
     """Move a run of other inputs, with its scenario, to a place of its own."""
     run = folder / cell.name
@@ -362,12 +350,12 @@ def _set_aside(folder: Path, cell: Cell, scenario: Path) -> None:
     if not (run / "manifest.json").exists():
         raise UserError(f"{run} is not a run of a comparison; move it away")
     text = scenario.read_text() if scenario.exists() else ""
-    _move(run, _place(folder, cell.name, text))
+    _move(run, plans.earlier(folder, text) / cell.name)
 
 
 def _take_back(folder: Path, cell: Cell) -> None:
     """Move a run of these inputs back, if there is one."""
-    kept = _place(folder, cell.name, cell.text)
+    kept = plans.earlier(folder, cell.text) / cell.name
     if kept.exists():
         _move(kept, folder / cell.name)
 
