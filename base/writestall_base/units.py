@@ -18,6 +18,12 @@ def duration_ns(text: str) -> float:
     return float(found[1]) * LONG_UNITS_NS[found[2]] if found else 0
 
 
+def short(ns: float) -> str:
+    """A time in the unit that suits it, with the three digits that count: `1.5 ms`."""
+    unit = next((u for u in ("s", "ms", "us") if abs(ns) >= UNITS_NS[u]), "ns")
+    return f"{ns / UNITS_NS[unit]:.3g} {unit}"
+
+
 def printable(text: str) -> str:
     """Text without control, direction or invisible characters: each becomes `\\x1b`.
 

@@ -20,6 +20,7 @@ from driver.machines import OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage
 from writestall_base import files
 from writestall_base.command_line import whole
+from writestall_base.units import short
 
 BENCH = "tests/kmod/bench"
 STAGES = (
@@ -101,8 +102,8 @@ def accuracy_claims(found: Iterable[Error]) -> Iterator[Claim]:
             ours = abs(by[OURS, delay_ns].error_ns[i])
             theirs = abs(other.error_ns[i])
             yield Claim(
-                f"{duration(delay_ns)}, p{share * 100:g}: error of {OURS}"
-                f" {duration(ours)}, of {THEIRS} {duration(theirs)}; {bound}",
+                f"{short(delay_ns)}, p{share * 100:g}: error of {OURS}"
+                f" {short(ours)}, of {THEIRS} {short(theirs)}; {bound}",
                 ours * times <= theirs,
             )
 
@@ -130,19 +131,11 @@ def heartbeat_claim(attribute_writes_ns: dict[str, float]) -> Claim:
     beat_ns, device_ns = (attribute_writes_ns[x] for x in ("heartbeat_ms", "device"))
     share = beat_ns / 1e9
     return Claim(
-        f"a heartbeat takes {duration(beat_ns)} of a CPU,"
+        f"a heartbeat takes {short(beat_ns)} of a CPU,"
         f" which is {beat_ns / device_ns:.2f} of a write of `device`;"
         f" one a second takes {share:.5%} of a CPU, at most {MOST_OF_A_CPU:.2%}",
         share <= MOST_OF_A_CPU,
     )
-
-
-def duration(ns: float) -> str:
-    """1234567 to `1.23 ms`: three digits that count, with their unit."""
-    for unit, of_ns in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if abs(ns) >= of_ns:
-            return f"{ns / of_ns:.3g} {unit}"
-    return f"{ns:.0f} ns"
 
 
 def _accuracy_rows(found: Sequence[Error]) -> Iterator[list[str]]:
@@ -151,12 +144,12 @@ def _accuracy_rows(found: Sequence[Error]) -> Iterator[list[str]]:
     for delay_ns in sorted({one.delay_ns for one in found}):
         for name in names:
             one = by.get((delay_ns, name))
-            delay = duration(delay_ns) if delay_ns else "none"
+            delay = short(delay_ns) if delay_ns else "none"
             if one is None:
                 yield [delay, name, "not supported", "", "", "", ""]
                 continue
-            over = map(duration, one.error_ns) if delay_ns else ("", "")
-            took = map(duration, one.latency_ns)
+            over = map(short, one.error_ns) if delay_ns else ("", "")
+            took = map(short, one.latency_ns)
             yield [delay, name, str(one.writes), *took, *over]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from labrun.scenario.delays import Quantile
-from writestall_base.units import UNITS_NS
+from writestall_base.units import short
 
 BAR = 40
 # Rows of the picture, at most.
@@ -60,12 +60,6 @@ def of_buckets(buckets: Sequence[Bucket]) -> Distribution:
         return bucket.low_ns + (bucket.high_ns - bucket.low_ns) * inside
 
     return Distribution(ends[-1] if ends else 0, quantile)
-
-
-def short(ns: float) -> str:
-    """A delay in the unit that suits it: 1.5 ms."""
-    unit = next((u for u in ("s", "ms", "us") if ns >= UNITS_NS[u]), "ns")
-    return f"{ns / UNITS_NS[unit]:.3g} {unit}"
 
 
 def picture(found: Distribution) -> Iterator[str]:
