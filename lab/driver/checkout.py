@@ -11,7 +11,7 @@ from pathlib import Path
 
 from driver.commands import setup
 from driver.project import PROJECT
-from machine import signals
+from machine.commands import end_in_order
 from writestall_base.errors import INTERRUPTED, UserError
 
 
@@ -21,7 +21,7 @@ def call(name: str, module: str, args: argparse.Namespace) -> int:
     args.python() is a Python that has the analysis' libraries, None where there is
     none.
     """
-    signals.end_in_order()
+    end_in_order()
     args.python = setup.ready
     try:
         status: int = importlib.import_module(module).main(args)

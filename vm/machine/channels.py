@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from types import TracebackType
 
 CHUNK_BYTES = 1 << 16
 
@@ -61,12 +60,7 @@ class Channels:
         while self.fds:
             os.close(self.fds.popitem()[1])
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close_ours()
         for thread in self._threads:
             thread.join()

@@ -21,9 +21,9 @@ from machine import (
     qemu,
     recipe,
     run,
-    signals,
     statuses,
 )
+from machine.commands import end_in_order
 from writestall_base import JARS
 from writestall_base.command_line import Exported, Parser
 from writestall_base.errors import INTERRUPTED, UserError
@@ -270,7 +270,7 @@ def _call(words: list[str]) -> int:
 
 def main(words: list[str]) -> int:
     """Call one command; report a mistake in one line, with EXIT_SETUP."""
-    signals.end_in_order()
+    end_in_order()
     try:
         return _call(words)
     except (UserError, OSError) as error:

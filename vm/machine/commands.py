@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from writestall_base.errors import UserError
@@ -16,6 +17,17 @@ from writestall_base.errors import UserError
 GRACE_S = 20.0  # between the signal and SIGKILL
 # sh's $0 is the pid its parent must have, "$@" the command.
 IF_CHILD_OF = '[ "$PPID" = "$0" ] && exec "$@"'
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def end_in_order() -> None:
+    """From now on, SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that cleanup
+    runs."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
 
 
 def search_path() -> str:
