@@ -63,19 +63,14 @@ PARTS = (
 )
 # The module as built for kernels without a function tracer (kmod/hook.c), and with a
 # pause between claiming a bio and deferring it (kmod/Kbuild).
-FOR_TESTS = (
+FOR_TESTS = tuple(
     Part(
-        "breakpoint",
+        name,
         "kmod",
-        "make -s BREAKPOINT=1 KDIR=/lib/modules/{release}/build"
-        " && mkdir ../result/breakpoint && cp biodelay.ko ../result/breakpoint",
-    ),
-    Part(
-        "pause",
-        "kmod",
-        "make -s PAUSE_MS=500 KDIR=/lib/modules/{release}/build"
-        " && mkdir ../result/pause && cp biodelay.ko ../result/pause",
-    ),
+        f"make -s {option} KDIR=/lib/modules/{{release}}/build"
+        f" && mkdir ../result/{name} && cp biodelay.ko ../result/{name}",
+    )
+    for name, option in {"breakpoint": "BREAKPOINT=1", "pause": "PAUSE_MS=500"}.items()
 )
 # SystemTap's cache of the commands in the scripts' headers, the lessons among them.
 LESSONS = (

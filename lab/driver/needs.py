@@ -23,15 +23,11 @@ def importable(module: str) -> Callable[[], bool]:
     return lambda: importlib.util.find_spec(module) is not None
 
 
-def readable(*paths: str) -> Callable[[], bool]:
-    return lambda: any(Path(path).exists() for path in paths)
-
-
 def static(library: str) -> Callable[[], bool]:
     """Whether a library can be linked statically, on Debian or elsewhere."""
     machine = os.uname().machine
-    folders = (f"/usr/lib/{machine}-linux-gnu", "/usr/lib64", "/usr/lib")
-    return readable(*(f"{folder}/{library}" for folder in folders))
+    folders = (f"lib/{machine}-linux-gnu", "lib64", "lib")
+    return there_is(*(f"usr/{folder}/{library}" for folder in folders))
 
 
 def there_is(*patterns: str) -> Callable[[], bool]:
@@ -64,7 +60,7 @@ def _program(name: str, why: str, *packages: str, **more: Any) -> Need:
 
 UIDMAP = ("uidmap", "shadow-utils", "shadow")
 KEYRINGS = [
-    f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
+    f"usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
 ]
 LIBFUZZER = [
     f"usr/lib/{folder}clang/*/lib/**/libclang_rt.fuzzer*.a"
@@ -82,7 +78,7 @@ LAB = (
     Need(
         "Debian archive keys",
         "prove what was downloaded",
-        readable(*KEYRINGS),
+        there_is(*KEYRINGS),
         ("debian-archive-keyring", "debian-keyring", "debian-archive-keyring"),
     ),
     _program("mke2fs", "makes the root disk", "e2fsprogs"),

@@ -34,11 +34,11 @@ def _compiler(arch: Architecture) -> str:
 def lacking(arch: Architecture) -> list[str]:
     """What this host lacks for building it."""
     known = {need.name: need.present for need in needs.NEEDS}
-    if arch.is_host:
-        return [name for name in (*MAKES_BPF, *LINKS) if not known[name]()]
-    lacks = [name for name in (*MAKES_BPF, "pkg-config") if not known[name]()]
-    there = needs.on_path(_compiler(arch))()
-    return lacks if there else [*lacks, f"gcc-{arch.gnu}".replace("_", "-")]
+    wanted = (*MAKES_BPF, *(LINKS if arch.is_host else LINKS[-1:]))
+    lacks = [name for name in wanted if not known[name]()]
+    if not arch.is_host and not needs.on_path(_compiler(arch))():
+        lacks.append(f"gcc-{arch.gnu}".replace("_", "-"))
+    return lacks
 
 
 def check(arch: Architecture) -> None:

@@ -39,17 +39,11 @@ class Finding:
     blocks: bool = True
 
 
-def _existing(path: Path) -> Path:
-    """The nearest existing folder above path, which is on the same disk."""
-    while not path.exists():
-        path = path.parent
-    return path
-
-
 def cache_room() -> Finding:
     """Whether the cache's disk has room; a built image counts."""
     place = cache.root()
-    free = shutil.disk_usage(_existing(place)).free
+    there = next(filter(Path.exists, (place, *place.parents)))  # on the same disk
+    free = shutil.disk_usage(there).free
     built = image.built_tree(recipe.load())
     good = free >= (CACHE_BYTES // 8 if built else CACHE_BYTES)
     reason = f"{free >> 30} GiB free for {place}"

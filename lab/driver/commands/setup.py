@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -39,11 +40,11 @@ def _refusal(lacking: list[needs.Need], why: str) -> str:
 
 
 def _is_debian() -> bool:
-    release = Path("/etc/os-release")
-    text = release.read_text() if release.exists() else ""
-    like = [line.partition("=")[2].strip('"') for line in text.splitlines()
-            if line.startswith(("ID=", "ID_LIKE="))]  # fmt: skip
-    return "debian" in " ".join(like).split()
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return False
+    return "debian" in (release["ID"], *release.get("ID_LIKE", "").split())
 
 
 def _may_install() -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from signal import SIGINT
 
@@ -57,14 +57,6 @@ SLOW = {
 EVERY_KERNEL, ONE_KERNEL = "WRITESTALL_EVERY_KERNEL", "WRITESTALL_KERNEL"
 ON_DEMAND_TOO = "WRITESTALL_ON_DEMAND"
 MEMORY_BYTES = 4 << 30  # of the host, for a machine and its test
-
-
-def _prepare_machine(kernels: Sequence[str]) -> Path:
-    """Build what the machine tests need before they are timed.
-
-    Return the folder of one kernel's compiled parts.
-    """
-    return Path(run_tools(Progress(PREPARING[1:]), machine_parts(kernels)))
 
 
 def _at_once() -> int:
@@ -138,8 +130,10 @@ def main(args: argparse.Namespace) -> int:
         kernels = (recipe.load(args.kernel).kernel,)
         environment[ONE_KERNEL] = kernels[0]
     if not args.quick:
-        # Static programs: their own tests run them on this host.
-        environment["WORKLOADS"] = str(_prepare_machine(kernels))
+        # Built before the tests are timed. Static programs: their own tests run them
+        # on this host.
+        built = run_tools(Progress(PREPARING[1:]), machine_parts(kernels))
+        environment["WORKLOADS"] = built
     with tempfile.TemporaryDirectory(prefix="writestall-") as name:
         folder = (args.junit or Path(name)).absolute()
         return _all_phases(python, environment, _phases(args), folder)
