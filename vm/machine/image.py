@@ -236,18 +236,13 @@ def tree(recipe: Recipe) -> Path:
     return done
 
 
-def _used_bytes(tree: Path) -> int:
-    """What the files of a tree take."""
-    command = [*as_owner(), "du", "--summarize", "--bytes", str(tree)]
-    return int(output(command).split()[0])
-
-
 def disk(recipe: Recipe) -> Path:
     """The same userland as a read-only ext4 root disk to boot."""
     source = tree(recipe)
 
     def build(part: Path) -> None:
-        size = _used_bytes(source) + DISK_SLACK_BYTES
+        used = output([*as_owner(), "du", "--summarize", "--bytes", str(source)])
+        size = int(used.split()[0]) + DISK_SLACK_BYTES
         options = ["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0"]
         source_and_size = ["-d", str(source), str(part), f"{size >> 10}k"]
         logged([*as_owner(), "mke2fs", *options, *source_and_size])

@@ -186,7 +186,9 @@ class DmDelay(WholeDisk):
                     disks = disks.instead_of(one.below, above)
                     self._made.append(above.name)
                 step.detail = "; ".join(f"{s.path} over {s.below.path}" for s in made)
-                self._describe(run, disks)
+                self.describe(run, _version(), self.rules(), disks)
+                if disks.scratch is not self.disks.scratch:
+                    run.manifest["backing_device"] = self.disks.scratch.as_json()
             yield disks
         finally:
             with run.undo("unstack") as step:
@@ -194,11 +196,6 @@ class DmDelay(WholeDisk):
                     step.skip("no device was created")
                 for one in reversed(made):
                     _tools(one.remove_argvs())
-
-    def _describe(self, run: Run, disks: Disks) -> None:
-        self.describe(run, _version(), self.rules(), disks)
-        if disks.scratch is not self.disks.scratch:
-            run.manifest["backing_device"] = self.disks.scratch.as_json()
 
     def slow_down(self) -> str:
         self._reload(True)

@@ -34,11 +34,6 @@ def missing(
     return [folder / name for name in needed if not (folder / name).is_file()]
 
 
-def default_folder() -> Path:
-    """Return build/KERNEL_RELEASE in the tree."""
-    return TREE / "build" / os.uname().release
-
-
 def _program(target: Path) -> list[list[str]]:
     folder = str(TREE / "repro")
     return [["make", "-sC", folder, f"BUILD={target.parent}", str(target)]]

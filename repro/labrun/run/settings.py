@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ from labrun.run.stages import Settings
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
 from labrun.setup.disk import Disk, Disks
+from writestall_base import TREE
 from writestall_base.errors import UserError
 from writestall_base.progress import say
 from writestall_base.stop import Stop
 
 
 def built(options: argparse.Namespace) -> Path:
-    """Return the folder of the compiled parts; it may not exist yet."""
-    folder: Path = options.build or artefacts.default_folder()
+    """Return the folder of the compiled parts, build/KERNEL_RELEASE if none is named;
+    it may not exist yet."""
+    folder: Path = options.build or TREE / "build" / os.uname().release
     return folder.resolve()
 
 

@@ -52,20 +52,16 @@ def shares() -> list[float]:
     return sorted({*body, *tail, 1 - 1e-6})
 
 
-def _normal(mean: float, stddev: float) -> Quantile:
+def normal(mean_ns: float, stddev_ns: float) -> Quantile:
+    """Normal distribution; points() cuts it at 0."""
     from statistics import NormalDist  # a slow machine needs half a second for it
 
-    return NormalDist(mean, stddev).inv_cdf
-
-
-def normal(mean_ns: float, stddev_ns: float) -> Quantile:
-    """Normal distribution, cut at 0."""
-    return _normal(mean_ns, stddev_ns)
+    return NormalDist(mean_ns, stddev_ns).inv_cdf
 
 
 def lognormal(median_ns: float, sigma: float) -> Quantile:
     """exp() of a normal distribution with standard deviation sigma."""
-    unit = _normal(0, 1)
+    unit = normal(0, 1)
     return lambda share: median_ns * math.exp(sigma * unit(share))
 
 

@@ -132,8 +132,10 @@ def _claimed(family: dict[str, str]) -> list[str]:
 
 
 def _refuse_content(disk: Disk) -> None:
+    """Refuse what wipefs(8) finds: file systems, RAID members, partition tables."""
+    look = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", disk.path]
     try:
-        signatures = _signatures(disk)
+        signatures = tool(look).split()
     except StepError as error:
         raise UserError(str(error)) from None
     members = [name for name in _family(disk).values() if name != disk.name]
@@ -142,14 +144,6 @@ def _refuse_content(disk: Disk) -> None:
     if signatures:
         what = ", ".join(dict.fromkeys(signatures))
         raise UserError(f"{disk.path} carries data ({what}); --wipe destroys it")
-
-
-def _signatures(disk: Disk) -> list[str]:
-    """List what wipefs(8) finds: file systems, RAID members, partition tables."""
-    listing = tool(
-        ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", disk.path]
-    )
-    return listing.split()
 
 
 def wipe(run: Run, disk: Disk) -> None:
