@@ -5,12 +5,13 @@ in what an injector is asked to do."""
 from __future__ import annotations
 
 import dataclasses
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from labrun.injectors import dm_delay, scsi_debug
+from labrun.injectors.dm_delay import DmDelay
+from labrun.injectors.scsi_debug import ScsiDebug
+from labrun.injectors.whole_disk import WholeDisk
 from labrun.scenario.rule import Inject, attributes
 
 Extended: Any = dataclasses.make_dataclass(
@@ -21,11 +22,11 @@ Extended: Any = dataclasses.make_dataclass(
 )
 # `disk` becomes the attribute `device`; the others are for other injectors and modes.
 NO_ATTRIBUTES = {"disk", "dm_delay_ms", "scsi_debug_ms", "spin_before"}
-TABLES = pytest.mark.parametrize("table", [dm_delay, scsi_debug])
+TABLES = pytest.mark.parametrize("table", [DmDelay, ScsiDebug])
 
 
 @TABLES
-def test_a_new_key_is_refused_by_name(table: ModuleType) -> None:
+def test_a_new_key_is_refused_by_name(table: type[WholeDisk]) -> None:
     assert not list(table.mistakes(Extended(delay_us=1_000)))
     ((key, why),) = table.mistakes(Extended(delay_us=1_000, ioprio="idle"))
     assert key == "ioprio"
@@ -33,10 +34,10 @@ def test_a_new_key_is_refused_by_name(table: ModuleType) -> None:
 
 
 @TABLES
-def test_the_manifest_says_that_it_is_lost(table: ModuleType) -> None:
+def test_the_manifest_says_that_it_is_lost(table: type[WholeDisk]) -> None:
     rule = Extended(dm_delay_ms=9, scsi_debug_ms=9, mode="defer", ioprio="idle")
     assert not list(table.mistakes(rule))
-    assert table.translated(rule, "vdb")["lost"] == "ioprio=idle"
+    assert table.lost(rule) == "ioprio=idle"
 
 
 def _another(field: dataclasses.Field[Any]) -> Any:

@@ -15,12 +15,11 @@ dm-delay of its own (`dm_delay_ms`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from labrun.injectors.whole_disk import MS_US, WholeDisk, lost, misfits, refusal
-from labrun.scenario.keys import Scenario
+from labrun.injectors.whole_disk import MS_US, WholeDisk
 from labrun.scenario.rule import Inject
 from labrun.setup import disk
 from labrun.setup.disk import Disk, Disks
@@ -31,12 +30,7 @@ from writestall_base.steps import Run
 PREFIX = "writestall-"
 FOLDER = "/dev/mapper"
 SECTOR_BYTES = 512  # device-mapper's unit, whatever the disk's
-NAME = "dm-delay"
 CLASSES = ("read", "write", "flush")
-# The keys of a rule that dm-delay can do, and those that it ignores.
-CAN = ("delay_us", "disk", "ops", "flags_any")
-IGNORED = ("submitter", "kind", "mode")
-KNOWN = (*CAN, *IGNORED)
 
 
 def slowed(rule: Inject) -> tuple[str, ...]:
@@ -49,26 +43,6 @@ def slowed(rule: Inject) -> tuple[str, ...]:
 def delay_ms(rule: Inject) -> int:
     """Return the delay of a bio of those classes."""
     return rule.dm_delay_ms or (rule.delay_us or 0) // MS_US
-
-
-def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
-    """List the keys of a rule that dm-delay cannot do, and why."""
-    yield from misfits(rule, NAME, None if rule.dm_delay_ms else KNOWN, CLASSES)
-    # A bio with both is split: first a flush, then the data (drivers/md/dm.c).
-    if rule.flags_any and set(rule.flags_any) - {"FUA"} != {"PREFLUSH"}:
-        yield "flags_any", "dm-delay can select PREFLUSH only"
-    if rule.dm_delay_ms is None and (rule.delay_us or 0) % MS_US:
-        yield "delay_us", f"dm-delay counts whole ms, not {rule.delay_us} us"
-
-
-def translated(rule: Inject, disk: str) -> dict[str, str | int]:
-    """Return the manifest's entry of a rule: its translation, and the ignored keys."""
-    return {
-        "device": disk,
-        "classes": ",".join(slowed(rule)),
-        "delay_ms": delay_ms(rule),
-        "lost": lost(rule, CAN, IGNORED),
-    }
 
 
 @dataclass(frozen=True)
@@ -125,20 +99,28 @@ class Slow:
 class DmDelay(WholeDisk):
     """Delays every disk that a rule names."""
 
-    name = NAME
+    name = "dm-delay"
     tools = ("dmsetup",)
+    can = ("delay_us", "disk", "ops", "flags_any")
+    ignored = ("submitter", "kind", "mode")
+    own = "dm_delay_ms"
+    classes = CLASSES
 
     @staticmethod
-    def refusals(scenario: Scenario) -> Iterator[str]:
-        taken: dict[tuple[str, str], int] = {}
-        for number, rule in enumerate(scenario.inject):
-            for key, why in mistakes(rule):
-                yield refusal(scenario, number, why, key)
-            for name in slowed(rule):
-                first = taken.setdefault((rule.disk, name), number)
-                if first != number:
-                    why = f"dm-delay has one delay for {name}, that of inject[{first}]"
-                    yield refusal(scenario, number, why)
+    def own_mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
+        # A bio with both is split: first a flush, then the data (drivers/md/dm.c).
+        if rule.flags_any and set(rule.flags_any) - {"FUA"} != {"PREFLUSH"}:
+            yield "flags_any", "dm-delay can select PREFLUSH only"
+        if rule.dm_delay_ms is None and (rule.delay_us or 0) % MS_US:
+            yield "delay_us", f"dm-delay counts whole ms, not {rule.delay_us} us"
+
+    @staticmethod
+    def conflicts(rule: Inject, before: Sequence[Inject]) -> Iterator[str]:
+        for name in slowed(rule):
+            for at, other in enumerate(before):
+                if other.disk == rule.disk and name in slowed(other):
+                    yield f"dm-delay has one delay for {name}, that of inject[{at}]"
+                    break
 
     def slow(self) -> list[Slow]:
         """Return the devices that the rules need."""
@@ -151,8 +133,14 @@ class DmDelay(WholeDisk):
         return list(made.values())
 
     def rules(self) -> list[dict[str, str | int]]:
+        """Return the manifest's entry of each: its translation, and what is lost."""
         return [
-            translated(rule, self.disks.named(rule.disk).name)
+            {
+                "device": self.disks.named(rule.disk).name,
+                "classes": ",".join(slowed(rule)),
+                "delay_ms": delay_ms(rule),
+                "lost": self.lost(rule),
+            }
             for rule in self.scenario.inject
         ]
 

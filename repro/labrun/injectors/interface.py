@@ -37,8 +37,8 @@ class Injector:
         self.built = built
         self.bare_metal = bare_metal
 
-    @staticmethod
-    def refusals(scenario: Scenario) -> Iterator[str]:
+    @classmethod
+    def refusals(cls, scenario: Scenario) -> Iterator[str]:
         """List what it cannot do of a scenario's rules, a line each."""
         yield from ()
 

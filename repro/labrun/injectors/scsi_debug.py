@@ -17,13 +17,12 @@ delay for scsi_debug of its own (`scsi_debug_ms`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labrun.injectors.whole_disk import MS_US, WholeDisk, lost, misfits, refusal
-from labrun.scenario.keys import Scenario
+from labrun.injectors.whole_disk import MS_US, WholeDisk
 from labrun.scenario.rule import Inject
 from labrun.setup import disk
 from labrun.setup.disk import SYS_BLOCK, Disk, Disks
@@ -49,11 +48,6 @@ SIZE_MIB = 512
 # Of commands at a time (SDEBUG_CANQUEUE), and of ndelay (ndelay_store()).
 MAX_QUEUE = 192
 BELOW_US = 1_000_000
-CLASSES = ("read", "write")
-# The keys of a rule that scsi_debug can do, and those that it ignores.
-CAN = ("delay_us", "disk", "lanes")
-IGNORED = ("submitter", "kind", "ops", "mode")
-KNOWN = (*CAN, *IGNORED)
 
 
 @dataclass(frozen=True)
@@ -84,39 +78,25 @@ def delay_us(rule: Inject) -> int:
     return rule.delay_us or 0
 
 
-def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
-    """List the keys of a rule that scsi_debug cannot do, and why."""
-    yield from misfits(rule, MODULE, None if rule.scsi_debug_ms else KNOWN, CLASSES)
-    if delay_us(rule) >= BELOW_US:
-        yield "delay_us", f"scsi_debug delays by less than {BELOW_US} us"
-
-
-def translated(rule: Inject, disk: str) -> dict[str, str | int]:
-    """Return the manifest's entry of a rule: its translation, and the ignored keys."""
-    wanted = slow(rule)
-    return {
-        "device": disk,
-        "delay_us": wanted.delay_us,
-        "max_queue": wanted.max_queue,
-        "lost": lost(rule, CAN, IGNORED),
-    }
-
-
 class ScsiDebug(WholeDisk):
     """Replaces the disk that the rules name."""
 
     name = MODULE
     tools = ("modprobe",)
+    can = ("delay_us", "disk", "lanes")
+    ignored = ("submitter", "kind", "ops", "mode")
+    own = "scsi_debug_ms"
+    classes = ("read", "write")
 
     @staticmethod
-    def refusals(scenario: Scenario) -> Iterator[str]:
-        first, *_ = scenario.inject
-        for number, rule in enumerate(scenario.inject):
-            for key, why in mistakes(rule):
-                yield refusal(scenario, number, why, key)
-            if slow(rule) != slow(first):
-                why = "scsi_debug is one disk with one delay, those of inject[0]"
-                yield refusal(scenario, number, why)
+    def own_mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
+        if delay_us(rule) >= BELOW_US:
+            yield "delay_us", f"scsi_debug delays by less than {BELOW_US} us"
+
+    @staticmethod
+    def conflicts(rule: Inject, before: Sequence[Inject]) -> Iterator[str]:
+        if before and slow(rule) != slow(before[0]):
+            yield "scsi_debug is one disk with one delay, those of inject[0]"
 
     @staticmethod
     def problems() -> Iterator[str]:
@@ -176,7 +156,11 @@ class ScsiDebug(WholeDisk):
 
     def scsi_rules(self, name: str) -> list[dict[str, str | int]]:
         """Return the manifest's entry of each rule for the disk of that name."""
-        return [translated(rule, name) for rule in self.scenario.inject]
+        wanted = {"delay_us": self.slow.delay_us, "max_queue": self.slow.max_queue}
+        return [
+            {"device": name, **wanted, "lost": self.lost(rule)}
+            for rule in self.scenario.inject
+        ]
 
     def _appeared(self, run: Run) -> Disk:
         """Wait for the disk; turn merging off."""

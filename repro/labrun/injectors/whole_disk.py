@@ -8,10 +8,10 @@ reads and writes are counted instead.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 from labrun.injectors.interface import Injector
 from labrun.scenario.keys import Scenario
@@ -24,59 +24,75 @@ MS_US = 1_000
 BESIDE = ("burst_period_ms", "dm_delay_ms", "scsi_debug_ms", "spin_before")
 
 
-def unable(rule: Inject, known: Collection[str]) -> Iterator[str]:
-    """List the keys set in a rule that an injector neither can do nor ignores."""
-    default = type(rule)()
-    for name in (field.name for field in fields(rule)):
-        is_set = getattr(rule, name) != getattr(default, name)
-        if is_set and name not in (*known, *BESIDE):
-            yield name
-
-
-def lost(rule: Inject, can: Collection[str], ignored: Collection[str]) -> str:
-    """Return the settings that an injector leaves out, for the manifest.
-
-    Neither holds a task: mode = "defer" is what they do.
-    """
-    default = type(rule)(mode="defer")
-    words = {
-        name: getattr(rule, name)
-        for name in (*ignored, *unable(rule, (*can, *ignored)))
-        if getattr(rule, name) != getattr(default, name)
-    }
-    return " ".join(
-        f"{name}={','.join(value) if isinstance(value, tuple) else value}"
-        for name, value in words.items()
-    )
-
-
-def misfits(
-    rule: Inject, injector: str, known: Collection[str] | None, classes: Collection[str]
-) -> Iterator[tuple[str, str]]:
-    """List the keys of a rule that the injector cannot do, and why.
-
-    `known` are the keys that it can do or ignores, None for all; `classes` the
-    operations that it can select.
-    """
-    for key in () if known is None else unable(rule, known):
-        yield key, f"{injector} delays every bio alike"
-    if rule.mode == "spin":
-        yield "mode", f"{injector} cannot busy-wait"
-    for name in rule.ops:
-        if name not in classes:
-            yield "ops", f"{injector} cannot select {name}"
-
-
-def refusal(scenario: Scenario, number: int, why: str, key: str = "") -> str:
-    """Return the message that refuses a rule, or one of its keys."""
-    at = f"inject[{number}]{key and f'.{key}'}"
-    return f"{scenario.name}: {at}: {why}; use --injector biodelay"
-
-
 class WholeDisk(Injector):
-    """A subclass sets _made in stacked(): the names of its devices in /sys."""
+    """A subclass sets _made in stacked(): the names of its devices in /sys.
 
+    can      keys of a rule that it can do
+    ignored  keys of a rule that it ignores
+    own      the key for a delay of its own, with which it ignores all that it cannot do
+    classes  operations that it can select
+    """
+
+    can: ClassVar[tuple[str, ...]]
+    ignored: ClassVar[tuple[str, ...]]
+    own: ClassVar[str]
+    classes: ClassVar[tuple[str, ...]]
     _made: list[str]
+
+    @classmethod
+    def refusals(cls, scenario: Scenario) -> Iterator[str]:
+        for number, rule in enumerate(scenario.inject):
+            at, remedy = f"{scenario.name}: inject[{number}]", "use --injector biodelay"
+            for key, why in cls.mistakes(rule):
+                yield f"{at}.{key}: {why}; {remedy}"
+            for why in cls.conflicts(rule, scenario.inject[:number]):
+                yield f"{at}: {why}; {remedy}"
+
+    @classmethod
+    def mistakes(cls, rule: Inject) -> Iterator[tuple[str, str]]:
+        """List the keys of a rule that it cannot do, and why."""
+        for key in () if getattr(rule, cls.own) else cls._unable(rule):
+            yield key, f"{cls.name} delays every bio alike"
+        if rule.mode == "spin":
+            yield "mode", f"{cls.name} cannot busy-wait"
+        for name in rule.ops:
+            if name not in cls.classes:
+                yield "ops", f"{cls.name} cannot select {name}"
+        yield from cls.own_mistakes(rule)
+
+    @classmethod
+    def _unable(cls, rule: Inject) -> list[str]:
+        """List the keys set in a rule that it neither can do nor ignores."""
+        default, known = type(rule)(), (*cls.can, *cls.ignored, *BESIDE)
+        names = (field.name for field in fields(rule) if field.name not in known)
+        return [name for name in names if getattr(rule, name) != getattr(default, name)]
+
+    @staticmethod
+    def own_mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
+        """List those that others of its kind can do, and why."""
+        raise NotImplementedError
+
+    @staticmethod
+    def conflicts(rule: Inject, before: Sequence[Inject]) -> Iterator[str]:
+        """List why it cannot do a rule besides the ones before."""
+        raise NotImplementedError
+
+    @classmethod
+    def lost(cls, rule: Inject) -> str:
+        """Return the settings that it leaves out, for the manifest.
+
+        It holds no task: mode = "defer" is what it does.
+        """
+        default = type(rule)(mode="defer")
+        words = {
+            name: getattr(rule, name)
+            for name in (*cls.ignored, *cls._unable(rule))
+            if getattr(rule, name) != getattr(default, name)
+        }
+        return " ".join(
+            f"{name}={','.join(value) if isinstance(value, tuple) else value}"
+            for name, value in words.items()
+        )
 
     def slow_down(self) -> str:
         """Start to delay; return a note for the manifest, which may be empty."""
