@@ -68,7 +68,7 @@ def test_runs_and_the_lab_build_by_the_same_recipes(tmp_path: Path) -> None:
         "latwriter": parts["workloads"],
         f"{tracer.SCRIPT}.ko": parts["stap"],
     }.items():
-        (command, *_) = artefacts.RECIPES[name](tmp_path / name)
+        (command, *_) = artefacts.commands(tmp_path / name)
         program = Path(command[0]).name
         assert program in ("make", "build")
         assert f"{program} " in part.command

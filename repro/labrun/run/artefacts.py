@@ -34,32 +34,25 @@ def missing(
     return [folder / name for name in needed if not (folder / name).is_file()]
 
 
-def _program(target: Path) -> list[list[str]]:
-    folder = str(TREE / "repro")
-    return [["make", "-sC", folder, f"BUILD={target.parent}", str(target)]]
-
-
-def _biodelay(target: Path) -> list[list[str]]:
-    kernel = f"KDIR=/lib/modules/{os.uname().release}/build"
-    built = str(TREE / "kmod" / target.name)
-    return [["make", "-sC", str(TREE / "kmod"), kernel], ["cp", built, str(target)]]
-
-
-def _core(target: Path) -> list[list[str]]:
-    return [["make", "-sC", str(TREE / "bpf/core"), f"BUILD={target.parent}"]]
-
-
-def _script(target: Path) -> list[list[str]]:
-    return [[str(TREE / "trace/build"), target.stem, "-o", str(target.parent)]]
-
-
-# The commands that build each part for the running kernel.
-RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
-    **dict.fromkeys(clients.COMPILED, _program),
-    biodelay.MODULE: _biodelay,
-    f"{tracer.SCRIPT}.ko": _script,
-    "stalled-writes": _core,
+# The commands that build each part for the running kernel: words to be filled in.
+RECIPES = {
+    **dict.fromkeys(clients.COMPILED, ("make -sC {tree}/repro BUILD={folder} {part}",)),
+    biodelay.MODULE: (
+        "make -sC {tree}/kmod KDIR=/lib/modules/{release}/build",
+        "cp {tree}/kmod/{part.name} {part}",
+    ),
+    f"{tracer.SCRIPT}.ko": ("{tree}/trace/build {part.stem} -o {folder}",),
+    "stalled-writes": ("make -sC {tree}/bpf/core BUILD={folder}",),
 }
+
+
+def commands(part: Path) -> list[list[str]]:
+    """Return the commands that build a part in its place."""
+    known = {"tree": TREE, "release": os.uname().release, "folder": part.parent}
+    return [
+        [word.format(part=part, **known) for word in line.split()]
+        for line in RECIPES[part.name]
+    ]
 
 
 def make(paths: list[Path], stop: Stop, say: Callable[[str], None]) -> None:
@@ -68,7 +61,7 @@ def make(paths: list[Path], stop: Stop, say: Callable[[str], None]) -> None:
         say(f"building {path}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            for command in RECIPES[path.name](path):
+            for command in commands(path):
                 tool(command, BUILD_TIMEOUT_S, stop)
         except (StepError, OSError) as error:
             raise UserError(

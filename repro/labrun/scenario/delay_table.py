@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from labrun.scenario import block_traces, fio_latencies
@@ -34,7 +34,6 @@ was used of a log, and its distribution, go to stderr.
 Durations are numbers with a unit: 300us, 1.5ms, 2s, 800ns. Write the result to an
 attribute:  delay-table lognormal 1ms 0.8 > /sys/kernel/config/biodelay/R/delay
 """
-LOGS = ("fio", "blkparse", "biosnoop", "biolatency", "numbers")
 # What --direction may pick, where a log has it.
 DIRECTED = {
     "fio": fio_latencies.DIRECTIONS,
@@ -61,6 +60,16 @@ def numbers(text: Text, unit: str) -> Distribution:
     return of_samples(samples)
 
 
+# What reads each kind of log.
+LOGS: dict[str, Callable[[Text, argparse.Namespace], Distribution]] = {
+    "fio": lambda text, asked: fio_latencies.read(text, asked.unit, asked.direction),
+    "blkparse": lambda text, asked: block_traces.blkparse(text, asked.direction),
+    "biosnoop": lambda text, asked: block_traces.biosnoop(text, asked.direction),
+    "biolatency": lambda text, _: block_traces.biolatency(text),
+    "numbers": lambda text, asked: numbers(text, asked.unit or "ns"),
+}
+
+
 def _parser() -> Parser:
     parser = Parser("delay-table", "Print a distribution as biodelay takes it.", HELP)
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
@@ -84,17 +93,7 @@ def _parser() -> Parser:
 def read_log(chosen: argparse.Namespace) -> Distribution:
     """Return the delays in a log; print what was used, and a picture of them."""
     text = Text(chosen.log, chosen.unpack_mib)
-    match chosen.kind:
-        case "fio":
-            found = fio_latencies.read(text, chosen.unit, chosen.direction)
-        case "blkparse":
-            found = block_traces.blkparse(text, chosen.direction)
-        case "biosnoop":
-            found = block_traces.biosnoop(text, chosen.direction)
-        case "biolatency":
-            found = block_traces.biolatency(text)
-        case _:
-            found = numbers(text, chosen.unit or "ns")
+    found = LOGS[chosen.kind](text, chosen)
     text.report()
     for line in picture(found):
         say(f"delay-table: {line}")

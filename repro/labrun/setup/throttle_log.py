@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -90,7 +91,7 @@ class _Queues:
     queued  bios by cgroup; issued: bios that left a level of queues, of all cgroups
     """
 
-    queued: dict[str, int] = field(default_factory=dict)
+    queued: Counter[str] = field(default_factory=Counter)
     issued: int = 0
     requests: set[str] = field(default_factory=set)
 
@@ -102,8 +103,7 @@ class _Queues:
         elif match["what"] == "C" and place:
             self.requests.discard(place[1])
         elif match["what"] == "m" and _QUEUED.match(match["rest"]):
-            group = match["group"] or "/"
-            self.queued[group] = self.queued.get(group, 0) + 1
+            self.queued[match["group"] or "/"] += 1
         elif match["what"] == "m" and (gone := _ISSUED.match(match["rest"])):
             self._issue(int(gone[1]))
 
