@@ -28,12 +28,9 @@ class Function:
     first: int
     lines: tuple[str, ...]
 
-    def numbered(self) -> Iterator[str]:
-        """All lines, with their numbers."""
-        yield from (self._line(at) for at in range(len(self.lines)))
-
     def around(self, word: str) -> Iterator[str]:
-        """The lines near each one with that word, `...` for those between."""
+        """The lines near each one with that word, numbered, `...` for those between;
+        all are near an empty word."""
         hits = [at for at, line in enumerate(self.lines) if word in line]
         shown = {
             near
@@ -116,7 +113,7 @@ def main(args: argparse.Namespace) -> int:
             f" of Linux {source.release(tree)}; it may be a macro, or have another name"
             " there: see docs/kernel-support.md"
         )
-    print("\n".join(_lines(found, source.release(tree), args.around)))
+    print("\n".join(_lines(found, source.release(tree), args.around or "")))
     return 0
 
 
@@ -130,9 +127,8 @@ def _tree(kernel: str | None) -> Path:
     return source.tree(known.kernels[known.kernel])
 
 
-def _lines(found: list[Function], release: str, word: str | None) -> Iterator[str]:
+def _lines(found: list[Function], release: str, word: str) -> Iterator[str]:
     for one in found:
         yield f"{one.file}, Linux {release}"
-        lines = list(one.around(word) if word else one.numbered())
-        yield from lines or [f"   no line with {word}"]
+        yield from list(one.around(word)) or [f"   no line with {word}"]
         yield ""
