@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import stat
-import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from driver.commands import setup
 from driver.planned import Planned
 from driver.progress import StageLog
 from driver.project import PROJECT
+from machine.commands import said
 from writestall_base.errors import UserError
 
 SNAKEFILE = PROJECT / "repro/Snakefile"
@@ -46,20 +46,9 @@ CONFIG = re.compile(r"(config|profile)(\.v\d+\+)?\.yaml")
 PROFILES = ("~/.config/snakemake", "/etc/xdg/snakemake")
 
 
-def _said(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-
-
 def _job_age_s() -> int:
     """For how many seconds slurmctld remembers a job that has ended."""
-    done = _said("scontrol", "show", "config")
+    done = said(["scontrol", "show", "config"])
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it failed"])[-1]
         raise UserError(
@@ -83,7 +72,7 @@ def _slurm() -> tuple[str, ...]:
             " that submits jobs, or install Slurm's commands (Debian: slurm-client)"
         )
     age_s = _job_age_s()
-    if shutil.which("sacct") and not _said("sacct", "-X", "--noheader").returncode:
+    if shutil.which("sacct") and not said(["sacct", "-X", "--noheader"]).returncode:
         return ()
     if age_s < LEAST_JOB_AGE_S:
         raise UserError(
@@ -163,12 +152,12 @@ def cancel(executor: str, printed: str) -> None:
     It cancels the jobs it waits for, and has none in hand while it asks how they are.
     """
     if executor == "slurm" and (run := RUN.search(printed)):
-        _said("scancel", "--name", run[1])
+        said(["scancel", "--name", run[1]])
     elif executor == "cluster-generic" and (jobs := _unfinished(printed)):
         command = str(Path(os.path.expandvars(_value(CANCEL) or "")).expanduser())
         beside = Path(os.environ["SNAKEMAKE_PROFILE"]) / command
         with suppress(OSError):
-            _said(str(beside) if beside.exists() else command, *jobs)
+            said([str(beside) if beside.exists() else command, *jobs])
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+from machine.commands import said
 from writestall_base.errors import UserError
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -26,8 +26,7 @@ def tool(path: str, *arguments: str) -> list[str]:
 
 def answer(path: str, *arguments: str) -> str:
     """What one of our programs prints; its refusal is raised in its own words."""
-    command = tool(path, *arguments)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = said(tool(path, *arguments))
     if done.returncode:
         raise UserError((done.stderr.strip().splitlines() or [f"{path} failed"])[-1])
     return done.stdout.strip()

@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from driver.machines import Needs, Records, machine_command
 from driver.progress import StageLog
 from driver.project import answer
 from driver.settings import Settings
+from machine.commands import said
 from writestall_base import files
 from writestall_base.command_line import words
 from writestall_base.errors import UserError
@@ -214,12 +214,7 @@ def keep_series(log: StageLog, python: Path, request: Request, run: Path) -> Non
 
 def analysed(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:
     """Run a writestall command, log what it prints; any status."""
-    done = subprocess.run(
-        setup.writestall(python, *words),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = said(setup.writestall(python, *words))
     with log.path.open("a") as file:
         file.write(done.stdout + done.stderr)
     return done

@@ -35,6 +35,18 @@ def search_path() -> str:
     return os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
 
 
+def said(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """What a short command prints, whatever its status."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
 def output(command: Sequence[str], data: bytes = b"") -> bytes:
     """What a short command prints, given that on its standard input; refuse one that
     fails."""

@@ -12,13 +12,13 @@ import argparse
 import hashlib
 import re
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 from machine import cache
+from machine.commands import said
 from writestall_base.errors import UserError
 
 LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<name>[\w.-]+:[\w.-]+:[\w.-]+)")
@@ -90,7 +90,7 @@ def _fetch(path: Path, jars: tuple[Jar, ...], target: Path) -> None:
         project.write_bytes(ElementTree.tostring(_project(jars)))
         options = [f"--file={project}", f"-DoutputDirectory={target}"]
         command = [*COMMAND, *options, "-DexcludeTransitive=true"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = said(command)
     if done.returncode:
         lines = (done.stdout + done.stderr).splitlines() or ["it printed nothing"]
         errors = [line for line in lines if "ERROR" in line]

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from machine.commands import said
 from writestall_base.errors import UserError
 
 APT = Path("/etc/apt")
@@ -68,11 +68,6 @@ def keyring() -> Path:
 
 def apt_options() -> list[str]:
     """This machine's own Acquire settings (proxy, validity), for mmdebstrap."""
-    dump = subprocess.run(
-        ["apt-config", "dump", "--format", '%F "%v";%n', "Acquire"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    dump = said(["apt-config", "dump", "--format", '%F "%v";%n', "Acquire"])
     wanted = re.compile(r"^Acquire::(https?::Proxy|Check-Valid-Until|Check-Date)\b")
     return [line for line in dump.stdout.splitlines() if wanted.match(line)]

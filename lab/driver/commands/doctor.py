@@ -7,7 +7,6 @@ import argparse
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 from driver import needs
 from driver.commands import kernel_support
 from machine import accel, cache, image, mirror, qemu, recipe
-from machine.commands import search_path
+from machine.commands import said, search_path
 from writestall_base.errors import UserError
 
 # Trees, root disk, compiled parts and SystemTap's cache, with room to build a new
@@ -73,9 +72,7 @@ def _version(command: str) -> str:
     path = shutil.which(command, path=search_path())
     if not path:
         return "found"
-    done = subprocess.run(
-        [path, "--version"], capture_output=True, text=True, check=False
-    )
+    done = said([path, "--version"])
     lines = (done.stdout or done.stderr).strip().splitlines()
     return lines[0] if lines and not done.returncode else path
 
