@@ -58,7 +58,12 @@ def _program(name: str, why: str, *packages: str, **more: Any) -> Need:
     return Need(name, why, on_path(name), packages or (name,), **more)
 
 
+def _library(name: str, why: str, *packages: str) -> Need:
+    return Need(name, why, static(name), packages)
+
+
 UIDMAP = ("uidmap", "shadow-utils", "shadow")
+LIBELF = ("libelf-dev", "elfutils-libelf-devel-static", "libelf")
 KEYRINGS = [
     f"usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
 ]
@@ -94,18 +99,8 @@ TEST = (
     _program("newuidmap", "lets root test what a user does", *UIDMAP),
     _program("clang", "compiles BPF and fuzzers"),
     _program("bpftool", "makes skeletons"),
-    Need(
-        "libbpf.a",
-        "loads BPF",
-        static("libbpf.a"),
-        ("libbpf-dev", "libbpf-static", "libbpf"),
-    ),
-    Need(
-        "libelf.a",
-        "reads BPF objects",
-        static("libelf.a"),
-        ("libelf-dev", "elfutils-libelf-devel-static", "libelf"),
-    ),
+    _library("libbpf.a", "loads BPF", "libbpf-dev", "libbpf-static", "libbpf"),
+    _library("libelf.a", "reads BPF objects", *LIBELF),
     _program("pkg-config", "finds libraries", "pkg-config", "pkgconf", "pkgconf"),
     _program("sparse", "checks kernel C"),
     Need(
