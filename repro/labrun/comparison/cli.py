@@ -70,25 +70,18 @@ def _parser() -> Parser:
     kernel = "run the options on each such kernel: its name, --kernel, inputs"
     words = ("NAME", "KERNEL", "INPUTS")
     add("--on", nargs=3, metavar=words, action="append", default=[], help=kernel)
-    add(
-        "--baseline",
-        metavar="NAME",
-        help="what the others are compared with (the first)",
-    )
-    add(
-        "--looks", metavar="A,B", type=_loads, default=(), help="rounds to decide after"
-    )
+    first = "what the others are compared with (the first)"
+    add("--baseline", metavar="NAME", help=first)
+    looks = "rounds to decide after"
+    add("--looks", metavar="A,B", type=_loads, default=(), help=looks)
     budget = "decide as early as possible within it: 2h, 90min"
     add("--budget", metavar="TIME", type=_budget_s, help=budget)
     cuts = "price: each option's machine is cut N times, after S seconds in all"
     add("--cuts", nargs=2, type=float, metavar=("N", "S"), default=(0, 0), help=cuts)
     jobs = "price: so many rounds, or cuts of all options, at a time"
     add("--jobs", type=whole(), metavar="N", help=jobs)
-    add(
-        "--trial",
-        action="store_true",
-        help="plan also runs that cannot decide anything",
-    )
+    trial = "plan also runs that cannot decide anything"
+    add("--trial", action="store_true", help=trial)
     add("--slo", metavar="TIME", help="objective of a request's latency (65ms)")
     add("--by", choices=BY, help="what decides, of requests (over-slo)")
     add("--objective", metavar="RULE", help="judge options by it: 'over 65ms < 0.1%%'")
@@ -98,13 +91,10 @@ def _parser() -> Parser:
     add("--may-lose", action="store_true", help=lose)
     repeat = "with --left: set aside the runs that the host disturbed"
     add("--repeat-disturbed", action="store_true", help=repeat)
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument(
-        "--left", metavar="DIR", type=Path, help="list the runs still to do, and exit"
-    )
-    only.add_argument(
-        "--list", action="store_true", help="list disks and options, and exit"
-    )
+    only = parser.add_mutually_exclusive_group().add_argument
+    left = "list the runs still to do, and exit"
+    only("--left", metavar="DIR", type=Path, help=left)
+    only("--list", action="store_true", help="list disks and options, and exit")
     return parser
 
 
