@@ -103,7 +103,6 @@ def chosen() -> Architecture:
 
 
 def named(name: str) -> Architecture:
-    """The row of that name."""
     if name not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
         raise UserError(f"unknown architecture {name!r}: there are {known}")

@@ -26,7 +26,6 @@ class Reading:
 
     @classmethod
     def now(cls, proc: Path = PROC) -> Reading:
-        """Read it."""
         load = float((proc / "loadavg").read_text().split()[0])
         first = (proc / "stat").read_text().splitlines()[0].split()[1:]
         ticks = [int(word) for word in first[:COUNTED]]

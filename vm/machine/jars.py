@@ -31,8 +31,6 @@ COMMAND = ("mvn", "--batch-mode", "--quiet", "dependency:copy-dependencies")
 
 @dataclass(frozen=True)
 class Jar:
-    """One artefact."""
-
     sha256: str
     name: str  # GROUP:ARTIFACT:VERSION
 

@@ -167,7 +167,6 @@ def _channels(machine: Machine) -> list[str]:
 
 
 def _port(name: str, number: int, fd: int | None) -> list[str]:
-    """An output port."""
     device = ["-device", f"virtserialport,chardev={name},name={name}"]
     if fd is None:
         return ["-chardev", f"null,id={name}", *device]

@@ -27,7 +27,6 @@ LIMIT_S = 3 * runs.RUN_LIMIT_S
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run."""
     runs.arguments(parser, "journal-buffer", tuple(BUILT))
 
 

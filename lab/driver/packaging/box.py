@@ -27,7 +27,6 @@ def key(name: str) -> Path:
 
 
 def disk(target: Path) -> None:
-    """Build the box's disk."""
     known = recipe.load()
     with tempfile.TemporaryDirectory(prefix="writestall-", dir=target.parent) as place:
         folder = Path(place)

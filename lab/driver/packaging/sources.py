@@ -23,7 +23,6 @@ PLACES = {
 
 
 def versions() -> dict[str, str]:
-    """What each place says."""
     return {
         name: re.findall(pattern, (PROJECT / name).read_text(), re.M)[0]
         for name, pattern in PLACES.items()

@@ -217,7 +217,6 @@ def _short(rule: dict[str, str]) -> str:
 
 
 def _make(rules: list[dict[str, str]]) -> None:
-    """Make a folder in configfs for each rule."""
     for number, rule in enumerate(rules):
         folder(number).mkdir()
         for name, text in rule.items():

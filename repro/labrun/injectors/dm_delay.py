@@ -41,7 +41,6 @@ def slowed(rule: Inject) -> tuple[str, ...]:
 
 
 def delay_ms(rule: Inject) -> int:
-    """Return the delay of a bio of those classes."""
     return rule.dm_delay_ms or (rule.delay_us or 0) // MS_US
 
 
@@ -78,7 +77,6 @@ class Slow:
         ]
 
     def remove_argvs(self) -> list[list[str]]:
-        """Return the commands that remove it."""
         return [
             ["dmsetup", "remove", "--retry", "--noudevsync", self.name],
             ["dmsetup", "mknodes", self.name],

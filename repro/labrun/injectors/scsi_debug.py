@@ -72,7 +72,6 @@ def slow(rule: Inject) -> Slow:
 
 
 def delay_us(rule: Inject) -> int:
-    """Return the delay of each command."""
     if rule.scsi_debug_ms is not None:
         return rule.scsi_debug_ms * MS_US
     return rule.delay_us or 0

@@ -30,7 +30,6 @@ def kind_key(program: str) -> Any:
 
 
 def named_key(help: str, *default: None) -> Any:
-    """Return the key of a name."""
     return key(help, *default, pattern=NAME, pattern_help=NAME_HELP)
 
 
@@ -144,5 +143,4 @@ class Fio(Client):
 
     @property
     def job_file(self) -> Path:
-        """The path of the job file."""
         return FIO_JOBS / f"{self.job}.fio"

@@ -18,7 +18,6 @@ OWN = ("expect", "variant")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the series, and which of its disks."""
     add = parser.add_argument
     what = "delay bios as this series, of `writestall export --to disk`, says"
     add("--from", dest="series", type=Path, metavar="FILE", help=what)
