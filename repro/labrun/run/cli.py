@@ -68,11 +68,8 @@ def _parser() -> Parser:
     add("--mode", choices=HOLDING, help=how)
     built = "compiled parts (build/KERNEL_RELEASE, built if missing)"
     add("--build", metavar="DIR", type=Path, help=built)
-    length, seconds = (
-        "length of the workload (the scenario's)",
-        whole(1, MAX_DURATION_S),
-    )
-    add("--duration-s", metavar="S", type=seconds, help=length)
+    length = "length of the workload (the scenario's)"
+    add("--duration-s", metavar="S", type=whole(1, MAX_DURATION_S), help=length)
     metal = "delay a disk of a machine that is not virtual"
     add("--allow-bare-metal", action="store_true", help=metal)
     steps = "format of the steps on stderr (text)"
@@ -148,10 +145,8 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
     table = variants.as_read(table, variant)
     if disk := replayed.rules(options):
         found, table = replayed.applied(found, disk), replayed.as_read(table, disk)
-    found, table = (
-        modes.applied(found, options.mode),
-        modes.as_read(table, options.mode),
-    )
+    found = modes.applied(found, options.mode)
+    table = modes.as_read(table, options.mode)
     if options.list_variants:
         print("\n".join(map(partial(variants.label, name), variants.names(every))))
         return EXIT_COMPLETE
