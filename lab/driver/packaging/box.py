@@ -32,13 +32,10 @@ def disk(target: Path) -> None:
         folder = Path(place)
         trees.network(folder)
         shutil.copy(key("vagrant.pub"), folder)
-        for script in ("root.sh", "disk.sh"):
-            shutil.copy(RECIPES / "box" / script, folder)
-        binds = [f"{folder}:{trees.HOST}"]
-        root, loader = (f"{trees.HOST}/{script}" for script in ("root.sh", "disk.sh"))
         size = f"{(SIZE_GIB << 10) - 1}M"  # and 1 MiB for the boot loader
-        trees.enter(image.tree(known), binds, ["bash", root, known.kernel, size])
-        trees.enter(trees.workshop(), binds, ["bash", loader])
+        root, loader = (RECIPES / "box" / name for name in ("root.sh", "disk.sh"))
+        trees.carry_out(root, image.tree(known), folder, known.kernel, size)
+        trees.carry_out(loader, trees.workshop(), folder)
         shutil.move(folder / "box.img", target)
 
 

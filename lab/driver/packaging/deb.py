@@ -51,11 +51,8 @@ def build(out: Path, version: str, *, judged: bool = True) -> list[Path]:
         folder = Path(name)
         _sources(folder / "sources", version)
         (folder / "out").mkdir()
-        script = RECIPES / "build-deb.sh"
-        shutil.copy(script, folder)
-        words = [version, str(sources.epoch_s()), "lintian" if judged else ""]
-        command = ["bash", f"{trees.HOST}/{script.name}", *words]
-        trees.enter(trees.workshop(), [f"{folder}:{trees.HOST}"], command)
+        words = version, str(sources.epoch_s()), "lintian" if judged else ""
+        trees.carry_out(RECIPES / "build-deb.sh", trees.workshop(), folder, *words)
         for made in (folder / "out").iterdir():
             shutil.copy(made, out)
     return sorted(out.glob("*.deb"))

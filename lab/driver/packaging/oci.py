@@ -30,13 +30,10 @@ def build(out: Path, packages: list[Path], version: str) -> Path:
         (folder / "packages").mkdir()
         for path in packages:
             shutil.copy(path, folder / "packages")
-        binds = [f"{folder}:{trees.HOST}"]
-        for script in ("root.sh", "image.sh"):
-            shutil.copy(RECIPES / "oci" / script, folder)
-        root, pack = (f"{trees.HOST}/{script}" for script in ("root.sh", "image.sh"))
-        trees.enter(trees.tree(SUITE), binds, ["bash", root])
-        words = [version, sources.timestamp()]
-        trees.enter(trees.workshop(), binds, ["bash", pack, *words])
+        root, pack = (RECIPES / "oci" / name for name in ("root.sh", "image.sh"))
+        trees.carry_out(root, trees.tree(SUITE), folder)
+        words = version, sources.timestamp()
+        trees.carry_out(pack, trees.workshop(), folder, *words)
         done = out / name(version)
         shutil.move(folder / "image.tar", done)
     return done

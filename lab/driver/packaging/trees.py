@@ -49,6 +49,12 @@ def network(folder: Path) -> None:
     (folder / "apt.conf").write_text("".join(options))
 
 
+def carry_out(script: Path, home: Path, folder: Path, *words: str) -> None:
+    """Run a script in the tree; it finds the folder at HOST, and leaves work there."""
+    shutil.copy(script, folder)
+    enter(home, [f"{folder}:{HOST}"], ["bash", f"{HOST}/{script.name}", *words])
+
+
 def enter(home: Path, binds: Sequence[str], command: Sequence[str]) -> None:
     """Run a command in the tree; what it writes is gone, but in folders of `binds`."""
     try:
