@@ -80,15 +80,10 @@ class Planned:
             machines / f"{name}.json",
             len(cells) * (self._plan["duration_s"] + BESIDE_S) + BESIDE_S,
         )
-        more = self.needs.options
+        needs = Needs.of(self._plan["workload"].get("machine", {}))
         return machine_command(
-            self.settings, self.folder, artefacts, records, inside, *more
+            self.settings, self.folder, artefacts, records, inside, *needs.options
         )
-
-    @property
-    def needs(self) -> Needs:
-        """What the workload's machines must have."""
-        return Needs.of(self._plan["workload"].get("machine", {}))
 
     @property
     def _cells(self) -> dict[str, dict[str, Any]]:

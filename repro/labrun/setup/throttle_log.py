@@ -135,19 +135,12 @@ def rows(lines: Iterable[str]) -> Iterator[dict[str, object]]:
         queues.see(match)
         now = queues.throttled()
         for group in since.keys() - now:
-            yield _row(group, since.pop(group), t_ns)
+            begun_ns = since.pop(group)
+            span = {"t_ns": begun_ns, "dur_ns": t_ns - begun_ns}
+            yield {"ev": "throttled", **span, "cgroup": group}
         for group in now - since.keys():
             since[group] = t_ns
     # what is queued at the end was not seen to end
-
-
-def _row(group: str, begun_ns: int, ended_ns: int) -> dict[str, object]:
-    return {
-        "ev": "throttled",
-        "t_ns": begun_ns,
-        "dur_ns": ended_ns - begun_ns,
-        "cgroup": group,
-    }
 
 
 def save(lines: Iterable[str], lost: int, path: Path) -> int:
