@@ -80,11 +80,8 @@ def _load_order(kernel: Kernel) -> dict[str, list[str]]:
     for group, names in MODULES.items():
         order[group] = []
         for name in names:
-            if (
-                name not in needs
-                and name not in IF_PRESENT
-                and f"/{name}.ko" not in builtin
-            ):
+            there = name in needs or f"/{name}.ko" in builtin
+            if not there and name not in IF_PRESENT:
                 raise UserError(f"kernel {kernel.release} has no module {name}")
             fresh = [path for path in needs.get(name, []) if path not in seen]
             order[group] += fresh

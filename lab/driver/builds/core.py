@@ -34,7 +34,7 @@ def _compiler(arch: Architecture) -> str:
 def lacking(arch: Architecture) -> list[str]:
     """What this host lacks for building it."""
     known = {need.name: need.present for need in needs.NEEDS}
-    wanted = (*MAKES_BPF, *(LINKS if arch.is_host else LINKS[-1:]))
+    wanted = (*MAKES_BPF, *(LINKS if arch.is_host else ("pkg-config",)))
     lacks = [name for name in wanted if not known[name]()]
     if not arch.is_host and not needs.on_path(_compiler(arch))():
         lacks.append(f"gcc-{arch.gnu}".replace("_", "-"))

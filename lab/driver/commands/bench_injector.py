@@ -33,8 +33,6 @@ EMPTY_PROBE = artefacts.Part(
     "make -s KDIR=/lib/modules/{release}/build && cp empty_probe.ko ../result",
 )
 LIMIT_S = 1800
-
-
 SHARES = (0.5, 0.99)
 OURS, THEIRS = "biodelay defer", "dm-delay"
 COARSE_NS = 10_000_000  # from here on a jiffy is no longer most of an error

@@ -16,8 +16,6 @@ NAME = "command"
 DISK = "slow-disk"
 OLDEST_KERNEL = "4.19"  # the oldest on which the injector holds a bio (kmod/)
 DEFAULT_S = 20
-
-
 PORT = whole(1, 65_535)
 
 # Option, the key of the workload, and how its value is read, metavar and help.
