@@ -20,8 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/cgroup.h"
-
 const char program_name[] = "broker";
 
 static void serve(struct broker *broker, struct request *request)

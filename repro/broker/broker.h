@@ -41,6 +41,9 @@ struct broker {
 	_Atomic int64_t taken;		/* the queue's head: the next request */
 };
 
+/* The id of its cgroup of version 2, the number of the folder's inode; 0: not found. */
+uint64_t own_cgroup(void);
+
 void read_options(int argc, char **argv, struct options *options);
 
 /*

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // cgroup.c: find the cgroup of this process
 
-#include "cgroup.h"
+#include "broker.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
