@@ -24,18 +24,12 @@ const char program_name[] = "broker";
 
 static void serve(struct broker *broker, struct request *request)
 {
-	const struct common *common = &broker->options->common;
 	struct partition *partition = &broker->partitions[request->partition];
 
 	request->dequeued_ns = now_ns();
 	pthread_mutex_lock(&partition->mutex);
-	request->locked_ns = now_ns();
-	request->ret = result(write(partition->fd, broker->data,
-				    common->bytes));
-	request->written_ns = now_ns();
-	if (is_notable(common, request->written_ns - request->locked_ns,
-		       request->ret))
-		request->offset = appended_at(partition->fd, request->ret);
+	timed_write(&partition->target, &broker->options->common, broker->data,
+		    &request->written);
 	pthread_mutex_unlock(&partition->mutex);
 }
 
@@ -62,7 +56,7 @@ static void *serve_requests(void *argument)
 	while ((request = next_request(broker))) {
 		request->tid = tid;
 		serve(broker, request);
-		if (request->ret < 0)
+		if (request->written.ret < 0)
 			stop_all();
 	}
 	return NULL;
@@ -76,9 +70,8 @@ static void open_partition(struct partition *partition, const char *path,
 
 	if (mkdir(folder, 0755) && errno != EEXIST)
 		die(EXIT_WRITES_FAILED, "%s: %s", folder, strerror(errno));
-	partition->path = join("%s/00000000.log", folder);
-	partition->fd = open_file(partition->path, O_APPEND | O_EXCL);
-	partition->short_path = short_path(partition->path);
+	partition->target = open_target(join("%s/00000000.log", folder),
+					O_APPEND | O_EXCL);
 	pthread_mutex_init(&partition->mutex, NULL);
 }
 
@@ -92,11 +85,8 @@ static void prepare(struct broker *broker, const struct options *options)
 		.partitions = zeroed(options->partitions,
 				     sizeof(*broker->partitions),
 				     "partitions"),
-		.schedule = {
-			.interval_ns = options->interval_ns,
-			.planned = planned(common->duration_ns,
-					   options->interval_ns),
-		},
+		.schedule = make_schedule(common->duration_ns,
+					  options->interval_ns),
 		.cgroup = own_cgroup(),
 	};
 	broker->requests = zeroed(broker->schedule.planned,
@@ -115,8 +105,7 @@ static void run_threads(struct broker *broker, const struct timing *timing)
 	int64_t count = broker->options->threads;
 	pthread_t threads[count];
 
-	schedule->first_ns = timing->start_ns;
-	schedule->end_ns = timing->start_ns + timing->duration_ns;
+	start_schedule(schedule, timing, 0);
 	for (int64_t i = 0; i < count; i++)
 		threads[i] = start_thread(serve_requests, broker);
 	join_threads(threads, count);

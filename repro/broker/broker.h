@@ -16,18 +16,13 @@ struct options {
 struct request {
 	int64_t free_ns;	/* its thread has finished the previous one */
 	int64_t dequeued_ns;	/* a thread takes it; 0: never started */
-	int64_t locked_ns;	/* that thread has the partition's lock */
-	int64_t written_ns;
-	int64_t offset;		/* known for slow, short and failed writes */
-	int32_t ret;		/* bytes, or a negative errno */
+	struct written written;	/* from when that thread has the partition's lock */
 	int32_t tid;
 	int32_t partition;
 };
 
 struct partition {
-	char *path;
-	char *short_path;
-	int fd;
+	struct target target;
 	pthread_mutex_t mutex;	/* held during the whole write */
 };
 

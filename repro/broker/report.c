@@ -7,79 +7,70 @@
 
 #include "client/report.h"
 
+static const struct target *target_of(const struct broker *broker,
+				      const struct request *request)
+{
+	return &broker->partitions[request->partition].target;
+}
+
 static int64_t latency_ns(const void *owner, int64_t seq)
 {
 	const struct broker *broker = owner;
 	const struct request *request = &broker->requests[seq];
 
 	return latency_to(&broker->schedule, seq, request->dequeued_ns ?
-			  request->written_ns : 0);
+			  ended_ns(&request->written) : 0);
 }
 
 static int64_t service_ns(const void *owner, int64_t seq)
 {
-	const struct request *request =
-		&((const struct broker *)owner)->requests[seq];
+	const struct broker *broker = owner;
 
-	return request->dequeued_ns ?
-		request->written_ns - request->locked_ns : -1;
+	return service_ns_of(&broker->requests[seq].written);
 }
 
 static void print_request(FILE *file, const struct broker *broker, int64_t seq)
 {
 	const struct request *request = &broker->requests[seq];
+	const struct written *written = &request->written;
 	int64_t wanted_ns = intended_ns(&broker->schedule, seq);
 
 	fprintf(file, "{\"ev\":\"request\",\"seq\":%" PRId64 ",\"t_ns\":%"
 		PRId64 ",\"dur_ns\":%" PRId64 ",\"tid\":%" PRId32
 		",\"partition\":%" PRId32 ",\"queue_ns\":%" PRId64
 		",\"lock_ns\":%" PRId64 ",\"write_ns\":%" PRId64 ",\"path\":",
-		seq, wanted_ns, request->written_ns - wanted_ns, request->tid,
+		seq, wanted_ns, ended_ns(written) - wanted_ns, request->tid,
 		request->partition, request->dequeued_ns - wanted_ns,
-		request->locked_ns - request->dequeued_ns,
-		request->written_ns - request->locked_ns);
-	print_json_string(file,
-			  broker->partitions[request->partition].short_path);
+		written->start_ns - request->dequeued_ns, written->dur_ns);
+	print_json_string(file, target_of(broker, request)->short_path);
 	fprintf(file, ",\"bytes\":%" PRId64 ",\"ret\":%" PRId32,
-		broker->options->common.bytes, request->ret);
+		broker->options->common.bytes, written->ret);
 	if (broker->cgroup)
 		fprintf(file, ",\"cgroup\":%" PRIu64 "}\n", broker->cgroup);
 	else
 		fputs(",\"cgroup\":null}\n", file);
 }
 
-static bool write_line(const void *owner, int64_t seq,
-		       struct client_write *line)
+static void fill_line(const void *owner, int64_t seq, struct client_write *line)
 {
 	const struct broker *broker = owner;
 	const struct request *request = &broker->requests[seq];
 
-	*line = (struct client_write){
-		.seq = seq,
-		.intended_ns = intended_ns(&broker->schedule, seq),
-		.t_ns = request->locked_ns,
-		.dur_ns = request->written_ns - request->locked_ns,
-		.tid = request->tid,
-		.call = "write",
-		.path = broker->partitions[request->partition].short_path,
-		.offset = request->offset,
-		.bytes = broker->options->common.bytes,
-		.ret = request->ret,
-	};
-	return request->dequeued_ns;
+	line->tid = request->tid;
+	line->path = target_of(broker, request)->short_path;
+	line->written = request->written;
 }
 
-static void print_both(FILE *file, const void *owner, int64_t seq)
+static void print_both(FILE *file, const void *owner,
+		       const struct client_write *line)
 {
 	const struct broker *broker = owner;
 	const struct common *common = &broker->options->common;
-	struct client_write line;
 
-	if (!write_line(broker, seq, &line))
-		return;
-	if (latency_ns(broker, seq) >= common->slow_ns)
-		print_request(file, broker, seq);
-	print_if_notable(file, common, &line);
+	if (line->written.start_ns &&
+	    latency_ns(broker, line->seq) >= common->slow_ns)
+		print_request(file, broker, line->seq);
+	print_if_notable(file, common, line);
 }
 
 int report(const struct broker *broker, const struct timing *timing)
@@ -93,8 +84,8 @@ int report(const struct broker *broker, const struct timing *timing)
 		.timing = timing,
 		.series = &series,
 		.count = 1,
-		.write_at = write_line,
-		.print_at = print_both,
+		.write_at = fill_line,
+		.print_lines = print_both,
 	};
 	int64_t late_ns = 0, longest_ns = 0;
 
@@ -114,10 +105,10 @@ int report(const struct broker *broker, const struct timing *timing)
 					request->dequeued_ns);
 		if (latency_ns(broker, seq) > longest_ns)
 			longest_ns = latency_ns(broker, seq);
-		if (request->ret < 0)
-			report_failure("write", broker->partitions
-				       [request->partition].path, request->ret,
-				       seq + 1, schedule->planned);
+		if (request->written.ret < 0)
+			report_failure("write", target_of(broker, request)->path,
+				       request->written.ret, seq + 1,
+				       schedule->planned);
 	}
 	return finish_report(&report,
 			     join(",\"program\":\"%s\",\"interval_ns\":%" PRId64

@@ -69,6 +69,21 @@ int64_t planned(int64_t duration_ns, int64_t interval_ns)
 	return (duration_ns + interval_ns - 1) / interval_ns;
 }
 
+struct schedule make_schedule(int64_t duration_ns, int64_t interval_ns)
+{
+	return (struct schedule){
+		.interval_ns = interval_ns,
+		.planned = planned(duration_ns, interval_ns),
+	};
+}
+
+void start_schedule(struct schedule *schedule, const struct timing *timing,
+		    int64_t late_ns)
+{
+	schedule->first_ns = timing->start_ns + late_ns;
+	schedule->end_ns = timing->start_ns + timing->duration_ns;
+}
+
 struct timespec next_look(int64_t wanted_ns)
 {
 	int64_t at_ns = now_ns() + STOP_LATENCY_NS;
@@ -86,16 +101,19 @@ bool is_over(const struct schedule *schedule)
 	return stop_reason || now_ns() >= schedule->end_ns;
 }
 
-bool wait_for(const struct schedule *schedule, int64_t seq)
+bool wait_until(int64_t wanted_ns)
 {
-	int64_t wanted_ns = intended_ns(schedule, seq);
-
 	while (!stop_reason && now_ns() < wanted_ns) {
 		struct timespec until = next_look(wanted_ns);
 
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 	}
-	return !is_over(schedule);
+	return !stop_reason;
+}
+
+bool wait_for(const struct schedule *schedule, int64_t seq)
+{
+	return wait_until(intended_ns(schedule, seq)) && !is_over(schedule);
 }
 
 void end_schedule(struct schedule *schedule)
@@ -183,7 +201,20 @@ unsigned char *make_data(const struct common *common)
 	return data;
 }
 
-int open_file(const char *path, int flags)
+static char *short_path(const char *path)
+{
+	char *full = realpath(path, NULL);
+	char *cut;
+
+	if (!full)
+		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(errno));
+	cut = strrchr(full, '/');
+	while (cut > full && cut[-1] != '/')
+		cut--;
+	return cut;
+}
+
+struct target open_target(char *path, int flags)
 {
 	struct stat status;
 	int fd;
@@ -195,27 +226,28 @@ int open_file(const char *path, int flags)
 		die(errno == EEXIST ? EXIT_USAGE : EXIT_WRITES_FAILED,
 		    "%s: %s%s", path, strerror(errno),
 		    errno == EEXIST ? "; name a new one" : "");
-	return fd;
+	return (struct target){ path, short_path(path), fd, flags & O_APPEND };
 }
 
-int64_t appended_at(int fd, int32_t ret)
+/* The start offset of an append of `ret` bytes; call it right after the write. */
+static int64_t appended_at(int fd, int32_t ret)
 {
 	int64_t at = lseek(fd, 0, SEEK_CUR);	/* a pipe has none */
 
 	return at < 0 ? 0 : at - (ret > 0 ? ret : 0);
 }
 
-char *short_path(const char *path)
+void timed_write(const struct target *target, const struct common *common,
+		 const unsigned char *data, struct written *written)
 {
-	char *full = realpath(path, NULL);
-	char *cut;
-
-	if (!full)
-		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(errno));
-	cut = strrchr(full, '/');
-	while (cut > full && cut[-1] != '/')
-		cut--;
-	return cut;
+	written->start_ns = now_ns();
+	written->ret = result(target->appends ?
+			      write(target->fd, data, common->bytes) :
+			      pwrite(target->fd, data, common->bytes,
+				     written->offset));
+	written->dur_ns = now_ns() - written->start_ns;
+	if (target->appends && is_notable(common, written))
+		written->offset = appended_at(target->fd, written->ret);
 }
 
 char *join(const char *format, ...)

@@ -53,6 +53,27 @@ struct schedule {
 	int64_t missed;		/* due before stopped_ns, never started */
 };
 
+/* A file that is written to. */
+struct target {
+	char *path;
+	char *short_path;	/* as tracers print it: parent directory and name */
+	int fd;
+	bool appends;		/* else it is written at given offsets */
+};
+
+/* One write, as its thread measured it. */
+struct written {
+	int64_t start_ns;	/* CLOCK_MONOTONIC; 0: never started */
+	int64_t dur_ns;
+	int64_t offset;		/* of an append, known if slow, short or failed */
+	int32_t ret;		/* bytes, or a negative errno */
+};
+
+static inline int64_t ended_ns(const struct written *written)
+{
+	return written->start_ns + written->dur_ns;
+}
+
 static inline int64_t intended_ns(const struct schedule *schedule, int64_t seq)
 {
 	return schedule->first_ns + seq * schedule->interval_ns;
@@ -63,7 +84,7 @@ noreturn void die(int status, const char *format, ...)
 
 int64_t now_ns(void);
 
-/* Bytes, or a negative errno. */
+/* A negative errno where a call returned -1. */
 int32_t result(int64_t returned);
 
 /* splitmix64: a small random number generator that accepts any seed */
@@ -71,6 +92,11 @@ uint64_t next_random(uint64_t *state);
 
 /* The number of events in a run of this duration. */
 int64_t planned(int64_t duration_ns, int64_t interval_ns);
+struct schedule make_schedule(int64_t duration_ns, int64_t interval_ns);
+
+/* Its first event is due `late_ns` after the start of the run. */
+void start_schedule(struct schedule *schedule, const struct timing *timing,
+		    int64_t late_ns);
 
 /*
  * Waits until an event is due; false if a stop or the end of the schedule came
@@ -79,6 +105,9 @@ int64_t planned(int64_t duration_ns, int64_t interval_ns);
 bool wait_for(const struct schedule *schedule, int64_t seq);
 bool is_over(const struct schedule *schedule);
 void end_schedule(struct schedule *schedule);
+
+/* Waits until a time; false if a stop came first. */
+bool wait_until(int64_t wanted_ns);
 
 /* The next wake-up while waiting for a time, early enough to notice a stop. */
 struct timespec next_look(int64_t wanted_ns);
@@ -102,22 +131,22 @@ unsigned char *make_data(const struct common *common);
 
 /*
  * `flags` in addition to O_WRONLY | O_CREAT; O_EXCL protects data, so a pipe
- * ignores it. Dies if the file cannot be opened.
+ * ignores it. Dies if the file cannot be opened. The target keeps `path`.
  */
-int open_file(const char *path, int flags);
+struct target open_target(char *path, int flags);
 
 /* Slow, short or failed: its line and offset are recorded. */
-static inline bool is_notable(const struct common *common, int64_t dur_ns,
-			      int32_t ret)
+static inline bool is_notable(const struct common *common,
+			      const struct written *written)
 {
-	return dur_ns >= common->slow_ns || ret != common->bytes;
+	return written->dur_ns >= common->slow_ns ||
+	       written->ret != common->bytes;
 }
 
-/* The start offset of an append of `ret` bytes; call it right after the write. */
-int64_t appended_at(int fd, int32_t ret);
+/* write(2) at the end of the target, or pwrite(2) to the offset that is set. */
+void timed_write(const struct target *target, const struct common *common,
+		 const unsigned char *data, struct written *written);
 
-/* Parent directory and name, as tracers print a file; the file must exist. */
-char *short_path(const char *path);
 char *join(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A start in the near future, by which all threads are ready. */

@@ -79,10 +79,11 @@ void print_client_write(FILE *file, const struct client_write *line)
 	fprintf(file, "{\"ev\":\"client_write\",\"seq\":%" PRId64
 		",\"intended_ns\":%" PRId64 ",\"t_ns\":%" PRId64
 		",\"dur_ns\":%" PRId64 ",\"tid\":%" PRId32 ",\"call\":\"%s\""
-		",\"path\":", line->seq, line->intended_ns, line->t_ns,
-		line->dur_ns, line->tid, line->call);
+		",\"path\":", line->seq, line->intended_ns,
+		line->written.start_ns, line->written.dur_ns, line->tid,
+		line->call);
 	print_json_string(file, line->path);
 	fprintf(file, ",\"offset\":%" PRId64 ",\"bytes\":%" PRId64
-		",\"ret\":%" PRId32 "}\n", line->offset, line->bytes,
-		line->ret);
+		",\"ret\":%" PRId32 "}\n", line->written.offset, line->bytes,
+		line->written.ret);
 }

@@ -11,14 +11,11 @@
 struct client_write {
 	int64_t seq;
 	int64_t intended_ns;
-	int64_t t_ns;
-	int64_t dur_ns;
+	int64_t bytes;
 	int32_t tid;
 	const char *call;
 	const char *path;
-	int64_t offset;
-	int64_t bytes;
-	int32_t ret;
+	struct written written;
 };
 
 /* Both exit with an error message if the file cannot be written. */

@@ -8,37 +8,53 @@
 #include <string.h>
 
 static void add_write(struct totals *totals, const struct common *common,
-		      const struct client_write *line)
+		      const struct written *written)
 {
+	if (!written->start_ns)
+		return;
 	totals->writes++;
-	totals->slow += line->dur_ns >= common->slow_ns;
-	totals->failed += line->ret < 0;
-	totals->shortened += line->ret >= 0 && line->ret < common->bytes;
-	if (line->dur_ns > totals->slowest_ns)
-		totals->slowest_ns = line->dur_ns;
+	totals->slow += written->dur_ns >= common->slow_ns;
+	totals->failed += written->ret < 0;
+	totals->shortened += written->ret >= 0 && written->ret < common->bytes;
+	if (written->dur_ns > totals->slowest_ns)
+		totals->slowest_ns = written->dur_ns;
+}
+
+static struct client_write line_at(const struct report *report,
+				   const struct series *series, int64_t seq)
+{
+	struct client_write line = {
+		.seq = seq,
+		.intended_ns = intended_ns(series->schedule, seq),
+		.bytes = report->common->bytes,
+		.call = "write",
+	};
+
+	report->write_at(series->owner, seq, &line);
+	return line;
 }
 
 void add_up(struct report *report)
 {
-	struct client_write line;
-
 	for (int64_t i = 0; i < report->count; i++) {
 		const struct series *series = &report->series[i];
 		const struct schedule *schedule = series->schedule;
 
 		report->totals.planned += schedule->planned;
 		report->totals.missed += schedule->missed;
-		for (int64_t seq = 0; seq < schedule->planned; seq++)
-			if (report->write_at(series->owner, seq, &line))
-				add_write(&report->totals, report->common,
-					  &line);
+		for (int64_t seq = 0; seq < schedule->planned; seq++) {
+			struct client_write line = line_at(report, series, seq);
+
+			add_write(&report->totals, report->common,
+				  &line.written);
+		}
 	}
 }
 
 void print_if_notable(FILE *file, const struct common *common,
 		      const struct client_write *line)
 {
-	if (is_notable(common, line->dur_ns, line->ret))
+	if (line->written.start_ns && is_notable(common, &line->written))
 		print_client_write(file, line);
 }
 
@@ -82,8 +98,11 @@ static void write_slow_log(const struct report *report, const char *first,
 		const struct series *series = &report->series[i];
 		const struct schedule *schedule = series->schedule;
 
-		for (int64_t seq = 0; seq < schedule->planned; seq++)
-			report->print_at(file, series->owner, seq);
+		for (int64_t seq = 0; seq < schedule->planned; seq++) {
+			struct client_write line = line_at(report, series, seq);
+
+			report->print_lines(file, series->owner, &line);
+		}
 		if (schedule->stopped_ns > end_ns)
 			end_ns = schedule->stopped_ns;
 	}

@@ -17,12 +17,13 @@ struct totals {
 	int64_t slowest_ns;
 };
 
-/* Fills the line of write `seq`; false if that write never started. */
-typedef bool write_at(const void *owner, int64_t seq,
+/* Fills what differs by program: thread, path, `written`, a call but write(2). */
+typedef void write_at(const void *owner, int64_t seq,
 		      struct client_write *line);
 
 /* Prints the lines of a write in the slow log, if any. */
-typedef void print_at(FILE *file, const void *owner, int64_t seq);
+typedef void print_lines(FILE *file, const void *owner,
+			 const struct client_write *line);
 
 struct report {
 	const struct common *common;
@@ -30,14 +31,20 @@ struct report {
 	struct series *series;		/* the schedules of the writes */
 	int64_t count;
 	write_at *write_at;
-	print_at *print_at;
+	print_lines *print_lines;
 	struct totals totals;
 };
+
+/* The duration of a call; -1 for one that never started. */
+static inline int64_t service_ns_of(const struct written *written)
+{
+	return written->start_ns ? written->dur_ns : -1;
+}
 
 /* Fills the totals. */
 void add_up(struct report *report);
 
-/* Prints the line if it is slow, short or failed. */
+/* Prints the line of a write that started, if it was slow, short or failed. */
 void print_if_notable(FILE *file, const struct common *common,
 		      const struct client_write *line);
 

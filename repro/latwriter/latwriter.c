@@ -20,28 +20,11 @@
 
 const char program_name[] = "latwriter";
 
-static void timed_write(struct writer *writer, struct sample *sample)
-{
-	const struct options *options = writer->options;
-	int64_t bytes = options->common.bytes;
-
-	sample->start_ns = now_ns();
-	if (options->region_bytes)
-		sample->ret = result(pwrite(writer->fd, writer->data, bytes,
-					    sample->offset));
-	else
-		sample->ret = result(write(writer->fd, writer->data, bytes));
-	sample->write_ns = now_ns() - sample->start_ns;
-	if (!options->region_bytes &&
-	    is_notable(&options->common, sample->write_ns, sample->ret))
-		sample->offset = appended_at(writer->fd, sample->ret);
-}
-
 static void timed_fsync(struct writer *writer, struct sample *sample)
 {
 	int64_t start_ns = now_ns();
 
-	sample->fsync_ret = result(fsync(writer->fd));
+	sample->fsync_ret = result(fsync(writer->target.fd));
 	sample->fsync_ns = now_ns() - start_ns;
 }
 
@@ -58,16 +41,17 @@ static void *write_on_schedule(void *argument)
 		struct sample *sample = &writer->samples[seq];
 
 		if (slots)
-			sample->offset = next_random(&random) % slots *
-					 options->common.bytes;
+			sample->written.offset = next_random(&random) % slots *
+						 options->common.bytes;
 		if (!wait_for(&writer->schedule, seq))
 			break;
-		timed_write(writer, sample);
+		timed_write(&writer->target, &options->common, writer->data,
+			    &sample->written);
 		writer->schedule.begun = seq + 1;
-		if (options->fsync_every && sample->ret >= 0 &&
+		if (options->fsync_every && sample->written.ret >= 0 &&
 		    (seq + 1) % options->fsync_every == 0)
 			timed_fsync(writer, sample);
-		if (sample->ret < 0 || sample->fsync_ret < 0)
+		if (sample->written.ret < 0 || sample->fsync_ret < 0)
 			break;
 	}
 	end_schedule(&writer->schedule);
@@ -97,17 +81,12 @@ static void prepare(struct writer *writer, const struct options *options,
 		.options = options,
 		.data = data,
 		.index = index,
-		.path = file_name(options, index),
-		.schedule = {
-			.interval_ns = options->interval_ns,
-			.planned = planned(options->common.duration_ns,
-					   options->interval_ns),
-		},
+		.schedule = make_schedule(options->common.duration_ns,
+					  options->interval_ns),
 	};
 	writer->samples = zeroed(writer->schedule.planned,
 				 sizeof(*writer->samples), "writes");
-	writer->fd = open_file(writer->path, flags);
-	writer->short_path = short_path(writer->path);
+	writer->target = open_target(file_name(options, index), flags);
 }
 
 static void run_writers(struct writer *writers, const struct options *options,
@@ -116,11 +95,8 @@ static void run_writers(struct writer *writers, const struct options *options,
 	pthread_t threads[options->writers];
 
 	for (int64_t i = 0; i < options->writers; i++) {
-		struct schedule *schedule = &writers[i].schedule;
-
-		schedule->first_ns = timing->start_ns +
-			i * options->interval_ns / options->writers;
-		schedule->end_ns = timing->start_ns + timing->duration_ns;
+		start_schedule(&writers[i].schedule, timing,
+			       i * options->interval_ns / options->writers);
 		threads[i] = start_thread(write_on_schedule, &writers[i]);
 	}
 	join_threads(threads, options->writers);

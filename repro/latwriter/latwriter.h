@@ -17,20 +17,15 @@ struct options {
 
 /* A scheduled write that was started. Its intended start is intended_ns(). */
 struct sample {
-	int64_t start_ns;	/* CLOCK_MONOTONIC */
-	int64_t write_ns;
+	struct written written;
 	int64_t fsync_ns;	/* 0 if no fsync followed */
-	int64_t offset;		/* known for slow, short and failed writes */
-	int32_t ret;		/* bytes, or a negative errno */
 	int32_t fsync_ret;
 };
 
 struct writer {
 	const struct options *options;
 	const unsigned char *data;
-	char *path;
-	char *short_path;
-	int fd;
+	struct target target;
 	int64_t index;
 	int32_t tid;
 	struct schedule schedule;

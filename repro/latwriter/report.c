@@ -10,7 +10,7 @@
 
 static int64_t end_ns(const struct sample *sample)
 {
-	return sample->start_ns + sample->write_ns + sample->fsync_ns;
+	return ended_ns(&sample->written) + sample->fsync_ns;
 }
 
 /* Until the end of the write and its fsync. */
@@ -23,54 +23,42 @@ static int64_t latency_ns(const void *owner, int64_t seq)
 			  begun ? end_ns(&writer->samples[seq]) : 0);
 }
 
-/* The write call only; -1 for a write that never started. */
+/* The write call only. */
 static int64_t service_ns(const void *owner, int64_t seq)
 {
 	const struct writer *writer = owner;
 
-	return seq < writer->schedule.begun ?
-		writer->samples[seq].write_ns : -1;
+	return service_ns_of(&writer->samples[seq].written);
 }
 
-static bool write_line(const void *owner, int64_t seq,
-		       struct client_write *line)
+static void fill_line(const void *owner, int64_t seq, struct client_write *line)
 {
 	const struct writer *writer = owner;
-	const struct sample *sample = &writer->samples[seq];
 
-	*line = (struct client_write){
-		.seq = seq,
-		.intended_ns = intended_ns(&writer->schedule, seq),
-		.t_ns = sample->start_ns,
-		.dur_ns = sample->write_ns,
-		.tid = writer->tid,
-		.call = writer->options->region_bytes ? "pwrite64" : "write",
-		.path = writer->short_path,
-		.offset = sample->offset,
-		.bytes = writer->options->common.bytes,
-		.ret = sample->ret,
-	};
-	return seq < writer->schedule.begun;
+	line->tid = writer->tid;
+	line->path = writer->target.short_path;
+	line->written = writer->samples[seq].written;
+	if (!writer->target.appends)
+		line->call = "pwrite64";
 }
 
-static void print_sample(FILE *file, const void *owner, int64_t seq)
+static void print_sample(FILE *file, const void *owner,
+			 const struct client_write *line)
 {
 	const struct writer *writer = owner;
 	const struct common *common = &writer->options->common;
-	const struct sample *sample = &writer->samples[seq];
-	struct client_write line;
+	const struct sample *sample = &writer->samples[line->seq];
+	struct client_write sync = *line;
 
-	if (!write_line(owner, seq, &line))
-		return;
-	print_if_notable(file, common, &line);
-	line.call = "fsync";
-	line.t_ns = sample->start_ns + sample->write_ns;
-	line.dur_ns = sample->fsync_ns;
-	line.bytes = 0;
-	line.ret = sample->fsync_ret;
+	print_if_notable(file, common, line);
+	sync.call = "fsync";
+	sync.bytes = 0;
+	sync.written.start_ns = ended_ns(&line->written);
+	sync.written.dur_ns = sample->fsync_ns;
+	sync.written.ret = sample->fsync_ret;
 	if (sample->fsync_ns &&
 	    (sample->fsync_ns >= common->slow_ns || sample->fsync_ret))
-		print_client_write(file, &line);
+		print_client_write(file, &sync);
 }
 
 static int64_t late_ns(const struct writer *writer)
@@ -82,7 +70,7 @@ static int64_t late_ns(const struct writer *writer)
 
 		sum_ns += own_delay_ns(&writer->options->common,
 				       intended_ns(&writer->schedule, seq),
-				       free_ns, sample->start_ns);
+				       free_ns, sample->written.start_ns);
 		free_ns = end_ns(sample);
 	}
 	return sum_ns;
@@ -93,15 +81,17 @@ static bool report_error(const struct writer *writer)
 {
 	const struct schedule *schedule = &writer->schedule;
 	const struct sample *last;
+	int32_t ret;
 
 	if (!schedule->begun)
 		return false;
 	last = &writer->samples[schedule->begun - 1];
-	if (last->ret >= 0 && last->fsync_ret >= 0)
+	ret = last->written.ret;
+	if (ret >= 0 && last->fsync_ret >= 0)
 		return false;
-	report_failure(last->ret < 0 ? "write" : "fsync", writer->path,
-		       last->ret < 0 ? last->ret : last->fsync_ret,
-		       schedule->begun, schedule->planned);
+	report_failure(ret < 0 ? "write" : "fsync", writer->target.path,
+		       ret < 0 ? ret : last->fsync_ret, schedule->begun,
+		       schedule->planned);
 	return last->fsync_ret < 0;
 }
 
@@ -115,8 +105,8 @@ int report(const struct writer *writers, const struct options *options,
 		.timing = timing,
 		.series = zeroed(count, sizeof(*report.series), "series"),
 		.count = count,
-		.write_at = write_line,
-		.print_at = print_sample,
+		.write_at = fill_line,
+		.print_lines = print_sample,
 	};
 
 	for (int64_t i = 0; i < count; i++) {

@@ -239,16 +239,6 @@ static bool make_call(const struct thread *thread, struct call *call)
 	return true;
 }
 
-static bool wait_until(int64_t wanted_ns)
-{
-	while (!stop_signal() && now_ns() < wanted_ns) {
-		struct timespec until = next_look(wanted_ns);
-
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-	}
-	return !stop_signal();
-}
-
 /* At its time, or once what it waits for has ended; false: it is to stop. */
 static bool may_begin(const struct load *load, const struct call *call)
 {

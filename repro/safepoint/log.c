@@ -8,15 +8,10 @@
 /* The first failed write ends the run: later latencies would be those of errors. */
 static void write_line(struct application *app)
 {
-	const struct common *common = &app->options->common;
 	struct log *log = &app->log;
-	struct line *line = &log->queue[log->written]->line;
+	struct written *line = &log->queue[log->written]->line;
 
-	line->start_ns = now_ns();
-	line->ret = result(write(log->fd, log->data, common->bytes));
-	line->write_ns = now_ns() - line->start_ns;
-	if (is_notable(common, line->write_ns, line->ret))
-		line->offset = appended_at(log->fd, line->ret);
+	timed_write(&log->target, &app->options->common, log->data, line);
 	log->written++;
 	if (line->ret < 0)
 		stop_all();

@@ -19,8 +19,8 @@ static int64_t unit_latency_ns(const void *owner, int64_t seq)
 
 static int64_t pause_ns(const void *owner, int64_t seq)
 {
-	const struct pause *pause =
-		&((const struct application *)owner)->pauses[seq];
+	const struct application *app = owner;
+	const struct pause *pause = &app->pauses[seq];
 
 	return pause->requested_ns ?
 		pause->released_ns - pause->requested_ns : -1;
@@ -28,10 +28,9 @@ static int64_t pause_ns(const void *owner, int64_t seq)
 
 static int64_t write_ns(const void *owner, int64_t seq)
 {
-	const struct line *line =
-		&((const struct application *)owner)->pauses[seq].line;
+	const struct application *app = owner;
 
-	return line->start_ns ? line->write_ns : -1;
+	return service_ns_of(&app->pauses[seq].line);
 }
 
 static void write_hlogs(const struct application *app,
@@ -53,25 +52,13 @@ static void write_hlogs(const struct application *app,
 			    pause_ns);
 }
 
-static bool write_line(const void *owner, int64_t seq,
-		       struct client_write *record)
+static void fill_line(const void *owner, int64_t seq, struct client_write *line)
 {
 	const struct application *app = owner;
-	const struct line *line = &app->pauses[seq].line;
 
-	*record = (struct client_write){
-		.seq = seq,
-		.intended_ns = intended_ns(&app->schedule, seq),
-		.t_ns = line->start_ns,
-		.dur_ns = line->write_ns,
-		.tid = app->log.tid,
-		.call = "write",
-		.path = app->log.short_path,
-		.offset = line->offset,
-		.bytes = app->options->common.bytes,
-		.ret = line->ret,
-	};
-	return line->start_ns;
+	line->tid = app->log.tid;
+	line->path = app->log.target.short_path;
+	line->written = app->pauses[seq].line;
 }
 
 static void print_pause(FILE *file, const struct application *app,
@@ -91,28 +78,27 @@ static void print_pause(FILE *file, const struct application *app,
 		pause->shortest_ns);
 }
 
-static void print_both(FILE *file, const void *owner, int64_t seq)
+static void print_both(FILE *file, const void *owner,
+		       const struct client_write *line)
 {
 	const struct application *app = owner;
 	const struct common *common = &app->options->common;
-	struct client_write record;
 
-	if (pause_ns(app, seq) >= common->slow_ns)
-		print_pause(file, app, seq);
-	if (write_line(app, seq, &record))
-		print_if_notable(file, common, &record);
+	if (pause_ns(app, line->seq) >= common->slow_ns)
+		print_pause(file, app, line->seq);
+	print_if_notable(file, common, line);
 }
 
 static void report_error(const struct application *app)
 {
 	const struct log *log = &app->log;
-	const struct line *last;
+	const struct written *last;
 
 	if (!log->written)
 		return;
 	last = &log->queue[log->written - 1]->line;
 	if (last->ret < 0)
-		report_failure("write", log->path, last->ret, log->written,
+		report_failure("write", log->target.path, last->ret, log->written,
 			       app->schedule.planned);
 }
 
@@ -135,8 +121,8 @@ int report(const struct application *app, const struct timing *timing)
 		.timing = timing,
 		.series = &stops,
 		.count = 1,
-		.write_at = write_line,
-		.print_at = print_both,
+		.write_at = fill_line,
+		.print_lines = print_both,
 	};
 
 	write_hlogs(app, timing, &stops);

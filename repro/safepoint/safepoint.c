@@ -167,20 +167,15 @@ static void prepare(struct application *app, const struct options *options)
 		.workers = zeroed(options->threads, sizeof(*app->workers),
 				  "threads"),
 		.present = options->threads,
-		.schedule = {
-			.interval_ns = options->interval_ns,
-			.planned = planned(common->duration_ns,
-					   options->interval_ns),
-		},
+		.schedule = make_schedule(common->duration_ns,
+					  options->interval_ns),
 	};
 	app->pauses = zeroed(app->schedule.planned, sizeof(*app->pauses),
 			     "pauses");
-	log->path = join("%s", common->path);
 	log->queue = zeroed(app->schedule.planned, sizeof(*log->queue),
 			    "lines");
 	log->data = make_data(common);
-	log->fd = open_file(log->path, O_APPEND | O_EXCL);
-	log->short_path = short_path(log->path);
+	log->target = open_target(join("%s", common->path), O_APPEND | O_EXCL);
 	pthread_mutex_init(&app->mutex, NULL);
 	prepare_call(app);
 	pthread_cond_init(&app->arrived, NULL);
@@ -196,18 +191,10 @@ static void prepare_worker(struct application *app, int64_t index)
 	struct worker *worker = &app->workers[index];
 
 	worker->application = app;
-	worker->schedule.interval_ns = options->unit_interval_ns;
-	worker->schedule.planned = planned(options->common.duration_ns,
-					   options->unit_interval_ns);
+	worker->schedule = make_schedule(options->common.duration_ns,
+					 options->unit_interval_ns);
 	worker->done_ns = zeroed(worker->schedule.planned,
 				 sizeof(*worker->done_ns), "units");
-}
-
-static void start_schedule(struct schedule *schedule,
-			   const struct timing *timing, int64_t late_ns)
-{
-	schedule->first_ns = timing->start_ns + late_ns;
-	schedule->end_ns = timing->start_ns + timing->duration_ns;
 }
 
 static void run_threads(struct application *app, const struct timing *timing)

@@ -16,14 +16,6 @@ struct options {
 	const char *hlog_pause;
 };
 
-/* One line of the log and the write(2) that appended it. */
-struct line {
-	int64_t start_ns;	/* 0: never written */
-	int64_t write_ns;
-	int64_t offset;		/* known for slow, short and failed writes */
-	int32_t ret;		/* bytes, or a negative errno */
-};
-
 /*
  * One stop of all threads, or a scheduled time that was skipped because the previous
  * stop had not ended. requested <= reached <= logged <= released.
@@ -35,7 +27,7 @@ struct pause {
 	int64_t released_ns;
 	int64_t threads;	/* number of stopped threads */
 	int64_t shortest_ns;	/* shortest stop, as measured by the threads */
-	struct line line;
+	struct written line;	/* the write(2) that appended its line */
 };
 
 /* A thread of the application, with its own schedule of units of work. */
@@ -47,10 +39,8 @@ struct worker {
 
 /* The log: its file, and with --async the queued lines. */
 struct log {
-	char *path;
-	char *short_path;
+	struct target target;
 	const unsigned char *data;
-	int fd;
 	int32_t tid;		/* of the thread that writes */
 	struct pause **queue;	/* pauses to log, in order; room for all */
 	int64_t queued;		/* so far, without the dropped ones */
