@@ -78,10 +78,9 @@ static int open_name(struct load *load, struct file *file, int flags)
 static int by_offset(const void *left, const void *right)
 {
 	const struct row *a = *(struct row *const *)left, *b = *(struct row *const *)right;
+	int order = compared(a->file, b->file);
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	return order ? order : compared(a->offset, b->offset);
 }
 
 static noreturn void no_room(void)

@@ -14,11 +14,6 @@
 
 #include <stdlib.h>
 
-static int compared(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int64_t end_ns(const struct call *call)
 {
 	return call->row.t_ns + recorded_ns(call);

@@ -55,16 +55,17 @@ struct options {
 	bool prepares;
 };
 
-/* Whether all that it waits for has ended; false: it is to stop. */
-static bool wait_for_others(struct file *file, uint32_t needs)
+/* Whether as many as are needed have ended; false: it is to stop. */
+static bool wait_for_others(pthread_mutex_t *mutex, pthread_cond_t *moved,
+			    const uint32_t *ended, uint32_t needs)
 {
-	pthread_mutex_lock(&file->mutex);
-	while (file->mark < needs && !stop_signal()) {
+	pthread_mutex_lock(mutex);
+	while (*ended < needs && !stop_signal()) {
 		struct timespec look = next_look(INT64_MAX);
 
-		pthread_cond_clockwait(&file->moved, &file->mutex, CLOCK_MONOTONIC, &look);
+		pthread_cond_clockwait(moved, mutex, CLOCK_MONOTONIC, &look);
 	}
-	pthread_mutex_unlock(&file->mutex);
+	pthread_mutex_unlock(mutex);
 	return !stop_signal();
 }
 
@@ -76,22 +77,6 @@ void note_end(struct file *file, uint32_t place)
 		file->mark++;
 	pthread_cond_broadcast(&file->moved);
 	pthread_mutex_unlock(&file->mutex);
-}
-
-static bool wait_for_waker(const struct call *wake)
-{
-	struct thread *waker = wake->waker;
-
-	if (!waker)
-		return true;
-	pthread_mutex_lock(&waker->mutex);
-	while (waker->over < wake->needs && !stop_signal()) {
-		struct timespec look = next_look(INT64_MAX);
-
-		pthread_cond_clockwait(&waker->moved, &waker->mutex, CLOCK_MONOTONIC, &look);
-	}
-	pthread_mutex_unlock(&waker->mutex);
-	return !stop_signal();
 }
 
 /* For those that it woke. */
@@ -243,9 +228,14 @@ static bool make_call(const struct thread *thread, struct call *call)
 static bool may_begin(const struct load *load, const struct call *call)
 {
 	struct file *file = &load->files[call->row.file];
+	struct thread *waker = call->waker;
 
+	if (call->row.op == WAKE)
+		return !waker || wait_for_others(&waker->mutex, &waker->moved, &waker->over,
+						 call->needs);
 	return wait_until(load->start_ns + call->row.t_ns) &&
-		(!file->is_shared || !call->needs || wait_for_others(file, call->needs));
+		(!file->is_shared || !call->needs ||
+		 wait_for_others(&file->mutex, &file->moved, &file->mark, call->needs));
 }
 
 static void *make_calls(void *argument)
@@ -257,7 +247,7 @@ static void *make_calls(void *argument)
 		struct call *call = &load->calls[thread->first + i];
 		struct file *file = &load->files[call->row.file];
 
-		if (call->row.op == WAKE ? !wait_for_waker(call) : !may_begin(load, call))
+		if (!may_begin(load, call))
 			break;
 		if (call->row.op != WAKE && make_call(thread, call) && file->is_shared)
 			note_end(file, call->place);

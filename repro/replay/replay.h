@@ -86,6 +86,11 @@ static inline int64_t recorded_ns(const struct call *call)
 	return (int64_t)call->row.took * TOOK_NS;
 }
 
+static inline int compared(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 #define OPENED 64		/* descriptors of opens that were not closed yet */
 
 struct file {

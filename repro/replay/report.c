@@ -18,9 +18,7 @@ static const char *const names[OPERATIONS] = {
 
 static int by_value(const void *left, const void *right)
 {
-	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-	return (a > b) - (a < b);
+	return compared(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 /* The value that so many of 1000 do not exceed. */
