@@ -13,7 +13,6 @@ import os
 import resource
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
 
 NOBODY = 65534
 MEMORY_BYTES, CPU_S, LIFE_CPU_S = 144 << 20, 10, 120
@@ -33,36 +32,19 @@ INSTRUCTION = struct.Struct("=HBBI")
 NUMBER_AT, ARCH_AT = 0, 4  # struct seccomp_data
 
 
-@dataclass(frozen=True)
-class Calls:
-    """The system calls of an architecture that are needed, by their numbers."""
-
-    audit_arch: int
-    capset: int
-    allowed: dict[str, int]
-
-
-# arch/x86/entry/syscalls/syscall_64.tbl
-X86_64 = {
-    **{"read": 0, "write": 1, "close": 3, "pread64": 17},
-    **{"mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12, "mremap": 25, "madvise": 28},
-    **{"rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15},
-    **{"sched_yield": 24, "futex": 202, "restart_syscall": 219, "clock_gettime": 228},
-    **{"sendto": 44, "recvmsg": 47, "getrusage": 98, "setrlimit": 160},
-    **{"prlimit64": 302, "getrandom": 318, "exit": 60, "exit_group": 231},
-}
-# include/uapi/asm-generic/unistd.h
-AARCH64 = {
-    **{"read": 63, "write": 64, "close": 57, "pread64": 67, "mmap": 222},
-    **{"mprotect": 226, "munmap": 215, "brk": 214, "mremap": 216, "madvise": 233},
-    **{"rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139},
-    **{"sched_yield": 124, "futex": 98, "restart_syscall": 128, "clock_gettime": 113},
-    **{"sendto": 206, "recvmsg": 212, "getrusage": 165, "setrlimit": 164},
-    **{"prlimit64": 261, "getrandom": 278, "exit": 93, "exit_group": 94},
-}
-CALLS = {
-    "x86_64": Calls(0xC000003E, 126, X86_64),
-    "aarch64": Calls(0xC00000B7, 91, AARCH64),
+# Of each machine, the architecture of audit, and the number of capset(2).
+MACHINES = {"x86_64": (0xC000003E, 126), "aarch64": (0xC00000B7, 91)}
+# The system calls that are needed, by their numbers on these machines, in that order:
+# arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
+ALLOWED = {
+    **{"read": (0, 63), "write": (1, 64), "close": (3, 57), "pread64": (17, 67)},
+    **{"mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214)},
+    **{"mremap": (25, 216), "madvise": (28, 233), "rt_sigaction": (13, 134)},
+    **{"rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139)},
+    **{"sched_yield": (24, 124), "futex": (202, 98), "restart_syscall": (219, 128)},
+    **{"clock_gettime": (228, 113), "sendto": (44, 206), "recvmsg": (47, 212)},
+    **{"getrusage": (98, 165), "setrlimit": (160, 164), "prlimit64": (302, 261)},
+    **{"getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94)},
 }
 
 
@@ -79,11 +61,13 @@ def confine() -> None:
     bound_cpu()
     another = _become_nobody()
     libc = ctypes.CDLL(None, use_errno=True)
-    calls = CALLS[os.uname().machine]
+    machine = os.uname().machine
+    audit_arch, capset = MACHINES[machine]
+    place = list(MACHINES).index(machine)
     header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
-    _check(libc.syscall(calls.capset, header, bytes(24)))
+    _check(libc.syscall(capset, header, bytes(24)))
     _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    code = _filter(calls)
+    code = _filter(audit_arch, [row[place] for row in ALLOWED.values()])
     program = _Program(len(code) // INSTRUCTION.size, code)
     try:
         filtering = PR_SET_SECCOMP, SECCOMP_MODE_FILTER
@@ -112,12 +96,11 @@ def _become_nobody() -> bool:
     return os.geteuid() != 0
 
 
-def _filter(calls: Calls) -> bytes:
-    """Allow the listed calls; EPERM for all others, and for another architecture."""
-    numbers = sorted(calls.allowed.values())
+def _filter(audit_arch: int, numbers: list[int]) -> bytes:
+    """Allow these calls; EPERM for all others, and for another architecture."""
     rows = [
         (LOAD, 0, 0, ARCH_AT),
-        (JUMP_IF_EQUAL, 1, 0, calls.audit_arch),
+        (JUMP_IF_EQUAL, 1, 0, audit_arch),
         (RETURN, 0, 0, RET_EPERM),
         (LOAD, 0, 0, NUMBER_AT),
     ]
