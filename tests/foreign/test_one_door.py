@@ -58,7 +58,7 @@ def _opened(source: str) -> list[str]:
 # What it does not open: it names a folder to the door, or says what is there.
 MAY_NAME = {
     "recorder/tasks.py": 1,  # files.entries(f"{files.PROC}/{one}/task")
-    "watcher/tasks_asleep.py": 3,  # files.raw() and files.entries() by whole paths
+    "watcher/tasks_asleep.py": 2,  # files.raw() and files.entries() by whole paths
 }
 
 

@@ -30,6 +30,9 @@ FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
 # Not O_RDONLY alone: a lease or a FIFO would keep the open waiting.
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 GONE = (FileNotFoundError, ProcessLookupError)
+# Fields of proc_pid_stat(5) behind the name, counted from the state.
+STATE, PARENT, FLAGS, UTIME, STIME, THREADS, STARTED, RSS = 0, 1, 6, 11, 12, 17, 19, 21
+PF_KTHREAD = 0x00200000  # of FLAGS: include/linux/sched.h
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,13 @@ def text(pid: int | str, name: str, proc: Path | str = PROC) -> str | None:
     """
     found = raw(f"{proc}/{pid}/{name}")
     return found.decode(errors="surrogateescape").strip() if found else None
+
+
+def stat(task: int | str, proc: Path | str = PROC) -> tuple[str, list[bytes]]:
+    """The name of a process, or of a task `PID/task/TID`, and the fields behind it;
+    none for one that is gone."""
+    before, _, after = raw(f"{proc}/{task}/stat").rpartition(b")")
+    return before.partition(b"(")[2].decode(errors="replace"), after.split()
 
 
 def raw(path: str) -> bytes:

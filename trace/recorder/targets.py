@@ -27,8 +27,6 @@ from writestall_base.units import ms
 HOST_PIDS = "pid:[4026531836]"
 # Of --profile: windows of bios, and room for calls as they are compressed.
 SERIES_MS, CALLS_MIB = 100, 128
-FLAGS = 6  # proc_pid_stat(5), from the field behind the name
-KERNEL_THREAD = 0x00200000  # include/linux/sched.h, PF_KTHREAD
 DISKS = Path("/sys/dev/block")
 
 
@@ -121,8 +119,8 @@ def _process(pid: int) -> None:
         raise UserError(f"--pid {pid}: no such process; ps -e lists them")
     if int(found[1]) != pid:
         raise UserError(f"--pid {pid}: a thread of process {found[1]}; give that")
-    after_name = (files.text(pid, "stat") or "").rpartition(")")[2].split()
-    if after_name and int(after_name[FLAGS]) & KERNEL_THREAD:
+    _, fields = files.stat(pid)
+    if fields and int(fields[files.FLAGS]) & files.PF_KTHREAD:
         raise UserError(
             f"--pid {pid}: a kernel thread, which makes no calls; ps -e lists processes"
         )

@@ -13,8 +13,6 @@ from writestall.watch.samples import Cost
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Fields of proc_pid_stat(5), counted from the state.
-UTIME, STIME, RSS = 11, 12, 21
 TRACEABLE = Path("/sys/kernel/tracing/available_filter_functions")
 # Functions whose probes are left out where a kernel does not have them: bpf/core,
 # stap/tapset/ios.stp.
@@ -36,11 +34,11 @@ class Costs:
     def _of(self, name: str, pids: list[int]) -> Cost:
         used, resident = self._used.setdefault(name, {}), 0
         for pid in pids:
-            stat = files.text(pid, "stat") or ""
-            fields = stat.rpartition(")")[2].split()
-            if len(fields) > RSS:
-                used[pid] = (int(fields[UTIME]) + int(fields[STIME])) / TICKS_PER_S
-                resident += int(fields[RSS]) * PAGE_BYTES
+            _, fields = files.stat(pid)
+            if fields:
+                ticks = int(fields[files.UTIME]) + int(fields[files.STIME])
+                used[pid] = ticks / TICKS_PER_S
+                resident += int(fields[files.RSS]) * PAGE_BYTES
         return Cost(name, sum(used.values()), resident)
 
 

@@ -20,12 +20,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from foreign import files
 from launcher import calls
 from launcher.options import device_number
+from recorder.files import ROOT
 from recorder.filesystems import mount_of
 from writestall.events.contract import Write
 from writestall.watch.open_stalls import S, Sleeping
@@ -37,9 +38,6 @@ BUSY_S, IDLE_S, MOST_SHARE = 0.5, 2.0, 0.02
 MOST_TASKS, MOST_FRAMES = 200, 48
 MOST_ENDED = 10_000  # events kept while a look waits
 MOST_ABOVE = 64  # processes from one to the first
-# Fields of proc_pid_stat(5) behind the name, counted from the state.
-STATE, FLAGS, THREADS, STARTED = 0, 6, 17, 19
-PF_KTHREAD = 0x00200000  # include/linux/sched.h
 BY_NUMBER = {nr: name for nr, name in calls.NAMES.items() if nr < 1000}
 SLEEPS = re.compile(r"^voluntary_ctxt_switches:\t(\d+)$", re.MULTILINE)
 # proc_pid_syscall(5): a number and arguments; else `running`, or nothing.
@@ -76,7 +74,7 @@ class Chosen:
             return False
         if self.pid is not None and not self._below(pid):
             return False
-        if self.comm is not None and self.comm not in (comm, _name(pid)):
+        if self.comm is not None and self.comm not in (comm, files.text(pid, "comm")):
             return False
         if self.path is not None and not self._inside(file):
             return False
@@ -87,9 +85,8 @@ class Chosen:
         for _ in range(MOST_ABOVE):
             if pid == self.pid or pid <= 1:
                 break
-            stat = files.text(pid, "stat") or ""
-            fields = stat.rpartition(")")[2].split()
-            pid = int(fields[1]) if len(fields) > 1 else 0
+            _, fields = files.stat(pid)
+            pid = int(fields[files.PARENT]) if fields else 0
         return pid == self.pid
 
     def _inside(self, file: str | None) -> bool:
@@ -100,10 +97,6 @@ class Chosen:
     def _on_device(self, file: str | None) -> bool:
         mount = mount_of(Path(file)) if file and file.startswith("/") else None
         return mount is not None and mount.dev == self.dev
-
-
-def _name(pid: int) -> str | None:
-    return files.text(pid, "comm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +146,6 @@ class Seen:
     tasks: tuple[Sleeping, ...] = ()
 
 
-@dataclass
 class TasksAsleep(threading.Thread):
     """The thread; `taken` hears what each look found.
 
@@ -161,22 +153,19 @@ class TasksAsleep(threading.Thread):
     stall_ns  how long a call sleeps at least that the tracer tells of
     """
 
-    taken: Callable[[Seen], None]
-    chosen: Callable[[int, str, str | None], bool]
-    stall_ns: int
-    root: Path = Path("/")
-    _ended: deque[tuple[int, int]] = field(
-        default_factory=lambda: deque(maxlen=MOST_ENDED)
-    )
-    _calls: dict[Task, _Call] = field(default_factory=dict)
-    _ending: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        taken: Callable[[Seen], None],
+        chosen: Callable[[int, str, str | None], bool],
+        stall_ns: int,
+        root: Path = ROOT,
+    ) -> None:
         super().__init__(name="tasks-asleep", daemon=True)
-        self._proc = str(self.root / "proc")
-
-    def __hash__(self) -> int:
-        return id(self)
+        self._taken, self._chosen, self._stall_ns = taken, chosen, stall_ns
+        self._proc = str(root / "proc")
+        self._ended: deque[tuple[int, int]] = deque(maxlen=MOST_ENDED)
+        self._calls: dict[Task, _Call] = {}
+        self._ending = threading.Event()
 
     def heard(self, write: Write) -> None:
         """Take the event of a call that has ended, from another thread."""
@@ -190,9 +179,9 @@ class TasksAsleep(threading.Thread):
         pause_s = IDLE_S
         while not self._ending.wait(pause_s):
             before_s = time.thread_time()
-            self.taken(self.look(time.monotonic_ns()))
+            self._taken(self.look(time.monotonic_ns()))
             cost_s = time.thread_time() - before_s
-            quick_s = BUSY_S if self._calls or _io_pressure(self.root) else IDLE_S
+            quick_s = BUSY_S if self._calls or _io_pressure(self._proc) else IDLE_S
             pause_s = max(quick_s, cost_s / MOST_SHARE)
 
     def look(self, now_ns: int) -> Seen:
@@ -231,9 +220,9 @@ class TasksAsleep(threading.Thread):
         known = self._calls.get(task)
         if known is not None and known.what == what:
             known.missed = 0
-            known.sleeps_again(sleeps, self.stall_ns, now_ns)
+            known.sleeps_again(sleeps, self._stall_ns, now_ns)
         elif found := self._call(one, what):
-            watched = self.chosen(one.pid, one.comm, found[1])
+            watched = self._chosen(one.pid, one.comm, found[1])
             self._calls[task] = _Call(what, *found, watched, now_ns, sleeps)
 
     def _end_calls(self) -> None:
@@ -245,32 +234,19 @@ class TasksAsleep(threading.Thread):
     def _asleep(self) -> Iterator[_Asleep]:
         """Tasks in state D."""
         for name in filter(str.isdigit, files.entries(self._proc)):
-            first = self._stat(f"{self._proc}/{name}/stat")
-            if first is None:
-                continue
-            rows = [(name, first)]
-            if first[1][THREADS] != b"1":
-                rows = self._threads(name)
-            for tid, (comm, fields) in rows:
-                if fields[STATE] == b"D":
-                    kernels = bool(int(fields[FLAGS]) & PF_KTHREAD)
-                    started = int(fields[STARTED])
+            for tid, comm, fields in self._threads(name):
+                if fields and fields[files.STATE] == b"D":
+                    kernels = bool(int(fields[files.FLAGS]) & files.PF_KTHREAD)
+                    started = int(fields[files.STARTED])
                     yield _Asleep(int(name), int(tid), comm, started, kernels)
 
-    def _threads(self, pid: str) -> list[tuple[str, tuple[str, list[bytes]]]]:
-        folder = f"{self._proc}/{pid}/task"
-        found = (
-            (tid, self._stat(f"{folder}/{tid}/stat")) for tid in files.entries(folder)
-        )
-        return [(tid, row) for tid, row in found if row]
-
-    def _stat(self, path: str) -> tuple[str, list[bytes]] | None:
-        """The name, and the fields behind it; None for a task that is gone."""
-        line = files.raw(path)
-        before, _, after = line.rpartition(b")")
-        if not after:
-            return None
-        return before.partition(b"(")[2].decode(errors="replace"), after.split()
+    def _threads(self, pid: str) -> Iterator[tuple[str, str, list[bytes]]]:
+        comm, fields = files.stat(pid, self._proc)
+        if not fields or fields[files.THREADS] == b"1":
+            yield pid, comm, fields
+            return
+        for tid in files.entries(f"{self._proc}/{pid}/task"):
+            yield tid, *files.stat(f"{pid}/task/{tid}", self._proc)
 
     def _text(self, one: _Asleep, name: str) -> str:
         path = f"{self._proc}/{one.pid}/task/{one.tid}/{name}"
@@ -314,17 +290,12 @@ class TasksAsleep(threading.Thread):
         place = calls.CALLS[name].get("fd")
         if place is None or len(words) <= place:
             return name, None
-        return name, self._file(one.pid, int(words[place], 16) & 0xFFFFFFFF)
-
-    def _file(self, pid: int, descriptor: int) -> str | None:
-        """The path of an open file, which is not touched for that."""
-        return files.link(pid, f"fd/{descriptor}", self._proc)
+        descriptor = int(words[place], 16) & 0xFFFFFFFF
+        return name, files.link(one.pid, f"fd/{descriptor}", self._proc)
 
     def _cgroup(self, one: _Asleep) -> str:
-        for line in self._text(one, "cgroup").splitlines():
-            if line.startswith("0::"):
-                return line[3:]
-        return ""
+        lines = self._text(one, "cgroup").splitlines()
+        return next((line[3:] for line in lines if line.startswith("0::")), "")
 
 
 def _is_due(call: _Call, now_ns: int) -> bool:
@@ -342,7 +313,7 @@ def _last_two(path: str | None) -> str | None:
     return "/".join(path.rsplit("/", 2)[-2:]) if path else None
 
 
-def _io_pressure(root: Path) -> bool:
+def _io_pressure(proc: str) -> bool:
     """Whether some task has waited for I/O lately, as far as the kernel says."""
-    text = files.raw(str(root / "proc/pressure/io"))
+    text = files.raw(f"{proc}/pressure/io")
     return not text.startswith(b"some avg10=0.00 ") if text else True
