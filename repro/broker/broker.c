@@ -116,7 +116,7 @@ static void run_threads(struct broker *broker, const struct timing *timing)
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	struct options options = {};
 	struct broker broker;
 	struct timing timing;
 

@@ -6,14 +6,14 @@
 #include "client/options.h"
 
 static const struct row rows[] = {
-	{ "path", TEXT, "PATH", FIELD(common.path), 0, 0, 0,
+	{ "path", TEXT, "PATH", FIELD(common.path), 0, 0, 0, 0,
 	  "the logs are new files PATH-0/00000000.log, PATH-1/..., ..." },
-	{ "partitions", NUMBER, "N", FIELD(partitions), 1, 1, 1024,
-	  "logs, each with its own lock; default 4" },
-	{ "threads", NUMBER, "N", FIELD(threads), 1, 1, 1024,
-	  "threads that serve requests; default 8" },
+	{ "partitions", NUMBER, "N", FIELD(partitions), 1, 1, 1024, 4,
+	  "logs, each with its own lock" },
+	{ "threads", NUMBER, "N", FIELD(threads), 1, 1, 1024, 8,
+	  "threads that serve requests" },
 	{ "interval-us", NUMBER, "US", FIELD(interval_ns), NSEC_PER_USEC,
-	  10, HOUR_US, "time between the arrivals of requests; default 1000" },
+	  10, HOUR_US, 1000, "time between the arrivals of requests" },
 };
 
 static const struct program program = {
@@ -24,11 +24,5 @@ static const struct program program = {
 
 void read_options(int argc, char **argv, struct options *options)
 {
-	*options = (struct options){
-		.common = common_defaults,
-		.threads = 8,
-		.partitions = 4,
-		.interval_ns = 1000 * NSEC_PER_USEC,
-	};
 	parse_options(argc, argv, &program, options);
 }

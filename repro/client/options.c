@@ -15,30 +15,23 @@
 
 static const struct row common_rows[] = {
 	{ "bytes", NUMBER, "BYTES", COMMON(bytes), 1, 1, MAX_BYTES,
-	  "size of a write; default 200" },
+	  200, "size of a write" },
 	{ "duration-s", NUMBER, "S", COMMON(duration_ns), NSEC_PER_SEC,
-	  1, 86400, "no write starts later than this; default 10" },
+	  1, 86400, 10, "no write starts later than this" },
 	{ "slow-us", NUMBER, "US", COMMON(slow_ns), NSEC_PER_USEC, 0, HOUR_US,
-	  "log to --slow-log what took this long; default 50000" },
-	{ "hlog", TEXT, "FILE", COMMON(hlog), 0, 0, 0,
+	  50000, "log to --slow-log what took this long" },
+	{ "hlog", TEXT, "FILE", COMMON(hlog), 0, 0, 0, 0,
 	  "HdrHistogram log, ns from the intended start" },
-	{ "hlog-service", TEXT, "FILE", COMMON(hlog_service), 0, 0, 0,
+	{ "hlog-service", TEXT, "FILE", COMMON(hlog_service), 0, 0, 0, 0,
 	  "HdrHistogram log, ns of the write call only" },
-	{ "slow-log", TEXT, "FILE", COMMON(slow_log), 0, 0, 0,
+	{ "slow-log", TEXT, "FILE", COMMON(slow_log), 0, 0, 0, 0,
 	  "what was slow, short or failed, JSON Lines (docs/events.md)" },
 	{ "seed", NUMBER, "N", COMMON(seed), 1, 0, INT64_MAX,
-	  "seed of the data and of all choices; default 1" },
-	{ "help", FLAG, NULL, 0, 0, 0, 0, "this text" },
+	  1, "seed of the data and of all choices" },
+	{ "help", FLAG, NULL, 0, 0, 0, 0, 0, "this text" },
 };
 
 #define COMMON_ROWS (sizeof(common_rows) / sizeof(common_rows[0]))
-
-const struct common common_defaults = {
-	.bytes = 200,
-	.duration_ns = 10 * NSEC_PER_SEC,
-	.slow_ns = 50000 * NSEC_PER_USEC,
-	.seed = 1,
-};
 
 static const struct row *row_at(const struct program *program, size_t i)
 {
@@ -53,8 +46,11 @@ static noreturn void print_help(const struct program *program)
 	for (size_t i = 0; i < program->row_count + COMMON_ROWS; i++) {
 		const struct row *row = row_at(program, i);
 
-		printf("  --%-17s%-13s %s\n", row->name,
+		printf("  --%-17s%-13s %s", row->name,
 		       row->argument ? row->argument : "", row->help);
+		if (row->standard)
+			printf("; default %" PRId64, row->standard);
+		putchar('\n');
 	}
 	printf("\nexit status: 0 all writes done or missed, 1 a write or log "
 	       "failed or came up short,\n2 bad usage, 128 + N ended in "
@@ -77,15 +73,18 @@ static int64_t parse_number(const struct row *row, const char *text)
 	return number * row->scale;
 }
 
+static int64_t *number_in(void *options, const struct row *row)
+{
+	return (int64_t *)((char *)options + row->field);
+}
+
 static void set_field(void *options, const struct row *row,
 		      const char *argument)
 {
-	char *field = (char *)options + row->field;
-
 	if (row->kind == TEXT)
-		*(const char **)field = argument;
+		*(const char **)((char *)options + row->field) = argument;
 	else
-		*(int64_t *)field = row->kind == FLAG ?
+		*number_in(options, row) = row->kind == FLAG ?
 			1 : parse_number(row, argument);
 }
 
@@ -96,11 +95,16 @@ void parse_options(int argc, char **argv, const struct program *program,
 	struct option getopt_rows[MAX_ROWS + 1] = { 0 };
 	int row;
 
-	for (size_t i = 0; i < rows; i++)
+	for (size_t i = 0; i < rows; i++) {
+		const struct row *each = row_at(program, i);
+
 		getopt_rows[i] = (struct option){
-			.name = row_at(program, i)->name,
-			.has_arg = row_at(program, i)->kind != FLAG,
+			.name = each->name,
+			.has_arg = each->kind != FLAG,
 		};
+		if (each->kind == NUMBER)
+			*number_in(options, each) = each->standard * each->scale;
+	}
 	opterr = 0;	/* die() prints the one line */
 	for (;;) {
 		int found = getopt_long(argc, argv, "", getopt_rows, &row);

@@ -20,6 +20,7 @@ struct row {
 	int64_t scale;		/* from the option's unit to the field's */
 	int64_t min;
 	int64_t max;
+	int64_t standard;	/* of a NUMBER, what it is by default; 0: not said */
 	const char *help;
 };
 
@@ -30,12 +31,9 @@ struct program {
 	size_t row_count;
 };
 
-/* Defaults of struct common; options that not every program has are unset. */
-extern const struct common common_defaults;
-
 /*
- * Fills `options`, a struct that begins with struct common and holds the program's
- * defaults. Exits on --help and on bad usage.
+ * Fills `options`, a struct that begins with struct common and is zero. Exits on
+ * --help and on bad usage.
  */
 void parse_options(int argc, char **argv, const struct program *program,
 		   void *options);

@@ -104,7 +104,7 @@ static void run_writers(struct writer *writers, const struct options *options,
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	struct options options = {};
 	struct writer *writers;
 	struct timing timing;
 	unsigned char *data;

@@ -220,7 +220,7 @@ static void run_threads(struct application *app, const struct timing *timing)
 int main(int argc, char **argv)
 {
 	struct application app;
-	struct options options;
+	struct options options = {};
 	struct timing timing;
 
 	read_options(argc, argv, &options);
