@@ -15,13 +15,14 @@ import ctypes
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from writestall_base import mountinfo
+from writestall_base.mountinfo import Mount
 
 # The controller of block I/O in version 1; in version 2 it is `io`.
 BLOCK_IO = "blkio"
@@ -74,8 +75,7 @@ class Hierarchy:
     def limited(self, path: str) -> Iterator[tuple[int, str, str]]:
         """Yield id, path and io.max of the cgroup and of those above, the top first,
         that have a limit of their own (version 2)."""
-        own = Path(path)
-        for level in (*reversed(own.parents), own):
+        for level in levels(path):
             folder = self.top / level.relative_to("/")
             # the top has no such file, nor has version 1; and it may be gone
             with suppress(OSError):
@@ -108,13 +108,28 @@ class Hierarchy:
 
 def mounted(mounts: Path = mountinfo.OWN) -> dict[int, Hierarchy]:
     """Return the hierarchies that are mounted by version: 2, and 1's of block I/O."""
-    found: dict[int, list[Path]] = {}
-    for mount in mountinfo.read(mounts):
+    return {
+        1 if controller else 2: Hierarchy(whole([Path(one.point) for one in found]))
+        for controller, found in by_controller(mountinfo.read(mounts), BLOCK_IO).items()
+    }
+
+
+def by_controller(mounts: Iterable[Mount], *names: str) -> dict[str, list[Mount]]:
+    """The mounts of these controllers' hierarchies, of version 2's by an empty name."""
+    found: dict[str, list[Mount]] = {}
+    for mount in mounts:
         if mount.type == "cgroup2":
-            found.setdefault(2, []).append(Path(mount.point))
-        elif mount.type == "cgroup" and BLOCK_IO in mount.options.split(","):
-            found.setdefault(1, []).append(Path(mount.point))
-    return {version: Hierarchy(whole(tops)) for version, tops in found.items()}
+            found.setdefault("", []).append(mount)
+        elif mount.type == "cgroup":
+            for name in set(names).intersection(mount.options.split(",")):
+                found.setdefault(name, []).append(mount)
+    return found
+
+
+def levels(path: str) -> list[Path]:
+    """The paths of a cgroup and of those above it, the top first."""
+    own = Path("/", path.lstrip("/"))
+    return [*reversed(own.parents), own]
 
 
 def whole(tops: list[Path]) -> Path:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from foreign import files
-from launcher.cgroups import Hierarchy, whole
+from launcher.cgroups import Hierarchy, by_controller, levels, whole
 from recorder.files import ROOT, text
 from recorder.filesystems import mounts
-from writestall_base.mountinfo import Mount
 
 # Files that limit or weigh I/O, memory and CPU, and what they hold without a limit
 # (Documentation/admin-guide/cgroup-v2.rst).
@@ -58,7 +57,8 @@ class Limits:
         self._root = root
         self._tops: dict[str, Path] = {}
         self._starts: dict[str, str] = {}
-        for controller, found in _mounted(root).items():
+        mounted = by_controller(mounts(root, ("self",)), *V1)
+        for controller, found in mounted.items():
             tops = [root / mount.point.lstrip("/") for mount in found]
             shown = zip(tops, found, strict=True)
             own = [top for top, mount in shown if mount.root == "/"]
@@ -77,29 +77,19 @@ class Limits:
         found = []
         for controller, top in self._tops.items():
             files = V1[controller] if controller else V2
-            for level in _levels(paths.get(controller)):
-                contents = {name: text(top / level / name) for name in files}
+            path = paths.get(controller)
+            for level in levels(path) if path is not None else ():
+                folder = top / level.relative_to("/")
+                contents = {name: text(folder / name) for name in files}
                 limits = {
                     name: value
                     for name, value in contents.items()
                     if value is not None and value not in files[name]
                 }
                 if limits:
-                    path = f"/{level}" if str(level) != "." else "/"
-                    found.append({"controller": controller, "path": path} | limits)
+                    where = {"controller": controller, "path": str(level)}
+                    found.append(where | limits)
         return found
-
-
-def _mounted(root: Path) -> dict[str, list[Mount]]:
-    """This process's mounts of hierarchies by controller, of version 2 by no name."""
-    found: dict[str, list[Mount]] = {}
-    for mount in mounts(root, ("self",)):
-        if mount.type == "cgroup2":
-            found.setdefault("", []).append(mount)
-        elif mount.type == "cgroup":
-            for name in V1.keys() & mount.options.split(","):
-                found.setdefault(name, []).append(mount)
-    return found
 
 
 def _start(own: list[Path], top: Path) -> str:
@@ -115,11 +105,3 @@ def _start(own: list[Path], top: Path) -> str:
     with suppress(OSError):
         return hierarchy.path(own[0].stat().st_ino) or ""
     return ""
-
-
-def _levels(path: str | None) -> list[Path]:
-    """From the top to the cgroup itself, below the hierarchy's mount."""
-    if path is None:
-        return []
-    own = Path(path.lstrip("/"))
-    return [*reversed(own.parents), own] if own.parts else [own]
