@@ -147,10 +147,15 @@ class Tasks(threading.Thread):
 
     def hear(self, line: bytes) -> None:
         """Note the process of a call, and the container of a cgroup."""
-        if OF_A_CALL in line:
-            self._note_caller(line)
-        elif OF_A_CGROUP in line:
-            self._note_cgroup(line)
+        is_call = OF_A_CALL in line
+        if not is_call and OF_A_CGROUP not in line:
+            return
+        with suppress(ValueError, AttributeError):
+            event = json.loads(line)
+            if is_call:
+                self._note_caller(event.get("pid"))
+            else:
+                self._note_cgroup(event.get("path"))
 
     def _new_lines(self, path: Path) -> list[bytes]:
         with path.open("rb") as file:
@@ -160,19 +165,15 @@ class Tasks(threading.Thread):
         self._read[path] = self._read.get(path, 0) + len(whole)
         return whole.splitlines()
 
-    def _note_caller(self, line: bytes) -> None:
-        with suppress(ValueError, AttributeError):
-            pid = json.loads(line).get("pid")
-            if isinstance(pid, int) and len(self._found) < MOST_TASKS:
-                self._note(pid)
+    def _note_caller(self, pid: object) -> None:
+        if isinstance(pid, int) and len(self._found) < MOST_TASKS:
+            self._note(pid)
 
-    def _note_cgroup(self, line: bytes) -> None:
-        with suppress(ValueError, AttributeError):
-            path = json.loads(line).get("path")
-            if not isinstance(path, str) or len(self._containers) >= MOST_TASKS:
-                return
-            if container := self._container([path]):
-                self._containers[path] = container
+    def _note_cgroup(self, path: object) -> None:
+        if not isinstance(path, str) or len(self._containers) >= MOST_TASKS:
+            return
+        if container := self._container([path]):
+            self._containers[path] = container
 
     def _note(self, pid: int) -> None:
         proc = self._root / "proc"
@@ -180,15 +181,15 @@ class Tasks(threading.Thread):
         if comm is None or self._found.get(pid, {}).get("comm") == comm:
             return  # it has ended, or is known by the name that it still has
         paths = self._limits.paths(pid)
+        own, exe = paths.get("", ""), files.link(pid, "exe", proc)
+        version_1 = {name: path for name, path in paths.items() if name in cgroups.V1}
         self._found[pid] = {
             "pid": pid,
             "comm": comm,
-            "exe": _without_mark(files.link(pid, "exe", proc)),
-            "cgroup": paths.get("", ""),
-            "cgroup_v1": _version_1(paths),
-            "container": self._container(
-                (paths.get("", ""), *_version_1(paths).values())
-            ),
+            "exe": exe and exe.removesuffix(" (deleted)"),
+            "cgroup": own,
+            "cgroup_v1": version_1,
+            "container": self._container((own, *version_1.values())),
             "limits": self._limits.of(paths),
         }
         self._build_ids.note(pid, self._root)
@@ -230,15 +231,6 @@ class Tasks(threading.Thread):
             return
         except OSError as error:
             self._unread(f"the perf map of process {pid}", str(error.strerror))
-
-
-def _version_1(paths: dict[str, str]) -> dict[str, str]:
-    """The paths of the hierarchies that limit something."""
-    return {name: path for name, path in paths.items() if name in cgroups.V1}
-
-
-def _without_mark(path: str | None) -> str | None:
-    return path and path.removesuffix(" (deleted)")
 
 
 def family(pid: int) -> list[int]:
