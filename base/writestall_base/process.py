@@ -29,7 +29,7 @@ def tool(argv: Sequence[str], timeout_s: float = 60, stop: Stop | None = None) -
     With `stop`, a signal ends it. Raises StepError with its most informative line if
     it fails.
     """
-    process = _start(argv, subprocess.PIPE)
+    process = start(argv, subprocess.PIPE)
     deadline_s = time.monotonic() + timeout_s
     while True:
         try:
@@ -59,12 +59,8 @@ def _reason(program: str, said: str, returncode: int) -> str:
     return f"{prefix}{best} ({ending(returncode)})"
 
 
-def start(argv: Sequence[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a long-running child with stdout and stderr in a file."""
-    return _start(argv, output)
-
-
-def _start(argv: Sequence[str], output: IO[bytes] | int) -> subprocess.Popen[bytes]:
+def start(argv: Sequence[str], output: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    """Start a child with stdout and stderr in a file, or in a subprocess.PIPE."""
     try:
         return subprocess.Popen(
             list(argv),

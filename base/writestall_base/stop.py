@@ -24,7 +24,7 @@ class Stop:
 
     def __init__(self, answer: str = "repro/run: {}: undoing, please wait") -> None:
         self._answer = answer
-        self._signal_number: int | None = None
+        self.number: int | None = None
 
     def install(self) -> None:
         """Catch the signals until the process ends."""
@@ -47,24 +47,19 @@ class Stop:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _remember(self, number: int, _frame: FrameType | None) -> None:
-        if self._signal_number is None:
-            self._signal_number = number
+        if self.number is None:
+            self.number = number
             line = self._answer.format(signal.Signals(number).name)
             # print() may be what the signal interrupted; it is not reentrant.
             with suppress(OSError):
                 os.write(sys.stderr.fileno(), f"{line}\n".encode() if line else b"")
 
     @property
-    def number(self) -> int | None:
-        """The signal's number."""
-        return self._signal_number
-
-    @property
     def requested(self) -> bool:
         """Whether a signal has arrived."""
-        return self._signal_number is not None
+        return self.number is not None
 
     def check(self) -> None:
         """Raise StoppedError if a signal has arrived."""
-        if self._signal_number is not None:
-            raise StoppedError(self._signal_number)
+        if self.number is not None:
+            raise StoppedError(self.number)

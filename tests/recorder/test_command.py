@@ -54,11 +54,11 @@ def test_it_has_the_descriptors_that_record_was_given() -> None:
     os.close(reader)
 
 
-def test_a_signal_to_record_alone_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_to_record_alone_is_handed_on() -> None:
     command = Command(["sleep", "600"])
     command.go()
     stop = Stop("")
-    monkeypatch.setattr(Stop, "number", signal.SIGTERM)
+    stop.number = signal.SIGTERM
     assert command.status(stop) == 143
 
 
