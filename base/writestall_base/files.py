@@ -63,42 +63,31 @@ def save(path: Path, data: bytes) -> None:
                 file.write(data)
             return
         place = path.resolve()
-    save_inside(place.parent, place.name, data, called=path)
+        with Drafts(place.parent, link=True) as drafts:
+            drafts.become(place.name, _draft(drafts, data))
 
 
-def save_inside(
-    folder: Path,
-    name: str,
-    data: bytes,
-    *,
-    link: bool = True,
-    called: Path | None = None,
-) -> None:
+def save_inside(folder: Path, name: str, data: bytes, *, link: bool = True) -> None:
     """Writes a file of a folder: a link of that name is replaced, not followed.
 
-    `link` says whether the folder may be one, `called` how errors call the file.
+    `link` says whether the folder may be one.
     """
-
-    def fill(drafts: Drafts) -> list[str]:
-        draft, file = drafts.new()
-        with file:
-            file.write(data)
-        return [draft]
-
-    save_joined(folder, name, fill, link=link, called=called)
+    save_joined(folder, name, lambda drafts: [_draft(drafts, data)], link=link)
 
 
 def save_joined(
-    folder: Path,
-    name: str,
-    fill: Callable[[Drafts], list[str]],
-    *,
-    link: bool = True,
-    called: Path | None = None,
+    folder: Path, name: str, fill: Callable[[Drafts], list[str]], *, link: bool = True
 ) -> None:
     """Writes a file as save_inside() does, out of the drafts that fill() makes."""
-    with _named(called or folder / name), Drafts(folder, link) as drafts:
+    with _named(folder / name), Drafts(folder, link) as drafts:
         drafts.become(name, *fill(drafts))
+
+
+def _draft(drafts: Drafts, data: bytes) -> str:
+    name, file = drafts.new()
+    with file:
+        file.write(data)
+    return name
 
 
 @contextmanager
