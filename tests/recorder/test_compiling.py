@@ -38,6 +38,6 @@ def test_it_says_that_systemtap_compiles(
         voice=Voice(silent=False),
     )
     run: Any = SimpleNamespace(manifest={}, folder=Path())
-    with recording._tracing(run, settings, []):
+    with recording._tracing(run, settings, None):
         pass
     assert ("compiles a kernel module" in capsys.readouterr().err) == says

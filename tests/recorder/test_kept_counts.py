@@ -40,8 +40,9 @@ def test_an_old_kernel_keeps_no_calls(
 
 
 def test_the_launcher_gets_what_it_knows_of_the_options() -> None:
-    chosen = {"pid": None, "device": None, "path": None, "comm": "java"}
+    chosen = {"device": None, "path": None, "comm": "java", "module": None, "pid": None}
     options = argparse.Namespace(floor_ns=1000, stall_ns=1000, profile=False, **chosen)
-    words = targets.words(options, 4711)
-    assert words[:4] == ["--floor-us", "1", "--stall-us", "1"]
+    words = targets.command(options, "core", 4711)
+    assert words[1:4] == ["--engine", "core", "stalled_writes"]
+    assert words[4:8] == ["--floor-us", "1", "--stall-us", "1"]
     assert words[(at := words.index("--comm")) : at + 2] == ["--comm", "java"]

@@ -58,13 +58,13 @@ import os, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
 import recorder.engines as engines
-import watcher.live, watcher.source
+import recorder.targets, watcher.live
 def heard(event, arguments):
     if event == "open" and str(arguments[0]).endswith({traceable!r}):
         os.write(2, b"reads {traceable}\\n")
 sys.addaudithook(heard)
 watcher.live.COSTS_S = 0.0
-watcher.source.LAUNCHER = Path({launcher!r})
+recorder.targets.LAUNCHER = Path({launcher!r})
 engines.choose = lambda options: (engines.ENGINES[0], "engine of a test")
 from driver import checkout
 from writestall.cli.main import main

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from recorder import targets
 from recorder.engines import ENGINES
 from support import PROJECT
 from watcher import source
@@ -73,7 +74,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         launcher = tmp_path / "launcher"
         launcher.write_text(f"#!/bin/sh\n{script}\n")
         launcher.chmod(0o755)
-        monkeypatch.setattr(source, "LAUNCHER", launcher)
+        monkeypatch.setattr(targets, "LAUNCHER", launcher)
         said: queue.SimpleQueue[str] = queue.SimpleQueue()
         with source.running(ENGINES[0], OPTIONS, lambda _: None, said.put) as one:
             lines = [line.decode() for line in one.stop()]
@@ -110,7 +111,7 @@ def test_its_last_words_are_awaited(
     launcher = tmp_path / "launcher"
     launcher.write_text("#!/bin/sh\necho one >&2\necho two >&2\nexit 3\n")
     launcher.chmod(0o755)
-    monkeypatch.setattr(source, "LAUNCHER", launcher)
+    monkeypatch.setattr(targets, "LAUNCHER", launcher)
 
     def late(text: str) -> None:
         time.sleep(0.3 * (text == "one"))

@@ -17,7 +17,6 @@ from recorder.files import ROOT, number, text
 from writestall_base.errors import UserError
 
 AUTO = "auto"
-SCRIPT = "stalled_writes"
 # linux/capability.h
 SYS_MODULE = 16
 IN_A_CONTAINER = "run it on the host, or in a privileged container"

@@ -22,7 +22,7 @@ from labrun.setup import kernel, staging
 from labrun.setup.staging import Copying
 from recorder import filesystems, host, targets
 from recorder.command import Command
-from recorder.engines import SCRIPT, Engine
+from recorder.engines import Engine
 from recorder.guard import Guard
 from recorder.process import Process
 from recorder.say import Voice
@@ -30,7 +30,7 @@ from recorder.tasks import Tasks, of_name
 from writestall_base import process
 from writestall_base.errors import StepError, StoppedError
 from writestall_base.steps import Run, describe
-from writestall_base.units import many
+from writestall_base.units import S_NS, many
 
 # SystemTap compiles a module first, on a slow machine for minutes.
 ARMED_WITHIN_S = 900
@@ -38,7 +38,6 @@ COMPILES = (
     "SystemTap compiles a kernel module first, which takes minutes; --module takes one"
     " that trace/build has made"
 )
-NS_PER_S = 10**9
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _status(run: Run, settings: Settings, command: Command | None) -> int | None
 
 def _described(options: argparse.Namespace) -> dict[str, Any]:
     """What the manifest says of the host and of what was asked for."""
-    for_s = options.for_ns / NS_PER_S if options.for_ns else None
+    for_s = options.for_ns / S_NS if options.for_ns else None
     asked = {"recorded": asked_for(options) | {"for_s": for_s}}
     return asked | of_this_host() | {"tracers": [], "writer": None, "window": None}
 
@@ -128,7 +127,7 @@ def _perform(run: Run, settings: Settings, command: Command | None) -> None:
             stack.callback(command.give_up)
         kernel.save_symbols(run)
         (run.folder / "symbols").mkdir()
-        watched = enter(_tracing(run, settings, targets.words(options, pid)))
+        watched = enter(_tracing(run, settings, pid))
         unread = Unread(settings.voice.say)
         enter(_noting(run, targets.chosen(options, pid), unread))
         enter(_log_saved(run, settings.voice))
@@ -159,27 +158,24 @@ def _log_saved(run: Run, voice: Voice, path: Path = kernel.LOG) -> Iterator[None
 
 def _what_ends_it(options: argparse.Namespace) -> str:
     ends = [f"the end of {options.tail[0]}"] if options.tail else []
-    ends += [f"{options.for_ns / NS_PER_S:g} s have passed"] if options.for_ns else []
+    ends += [f"{options.for_ns / S_NS:g} s have passed"] if options.for_ns else []
     return f"recording until {' or '.join([*ends, 'Ctrl-C'])}"
 
 
 @contextmanager
 def _tracing(
-    run: Run, settings: Settings, words: list[str]
+    run: Run, settings: Settings, pid: int | None
 ) -> Iterator[list[tracer.Tracer]]:
     """The tracer, which the guard ends if this process is killed."""
-    module = settings.options.module
-    given = ["--module", str(module)] if module else []
+    name, options = settings.engine.name, settings.options
 
     def argv(engine: tracer.Engine, output: Path) -> list[str]:
-        launcher = [str(tracer.LAUNCHER), "--engine", engine.name, SCRIPT]
-        return [*launcher, *given, *words, "--output", str(output)]
+        return [*targets.command(options, engine.name, pid), "--output", str(output)]
 
-    engines = (settings.engine.name,)
-    if settings.engine.name == "stap" and not module:
+    if name == "stap" and not options.module:
         settings.voice.say(COMPILES)
     begun = settings.guard.session
-    with tracer.tracing(run, engines, argv, ARMED_WITHIN_S, begun) as watched:
+    with tracer.tracing(run, (name,), argv, ARMED_WITHIN_S, begun) as watched:
         yield watched
 
 
@@ -220,9 +216,7 @@ def _wait(
 ) -> None:
     """Return when the recording is to end; raise StepError if it cannot go on."""
     options, chosen = settings.options, settings.process
-    deadline_s = (
-        time.monotonic() + options.for_ns / NS_PER_S if options.for_ns else None
-    )
+    deadline_s = time.monotonic() + options.for_ns / S_NS if options.for_ns else None
     while not run.stop.requested and not (command and command.ended()):
         if deadline_s is not None and time.monotonic() >= deadline_s:
             return

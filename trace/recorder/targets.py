@@ -11,12 +11,12 @@ import shutil
 from pathlib import Path
 
 from foreign import files
+from labrun.run.tracer import LAUNCHER, SCRIPT
 from launcher import systemtap
 from launcher.core import PASSED
 from launcher.errors import TraceError
 from launcher.options import variables
 from recorder import tasks
-from recorder.engines import SCRIPT
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
 from writestall_base import command_line
 from writestall_base.errors import UserError
@@ -87,11 +87,12 @@ def _keeps_calls() -> bool:
     return version(os.uname().release) >= (5, 13)
 
 
-def words(options: argparse.Namespace, pid: int | None) -> list[str]:
-    """The same as words of the launcher's command line; `pid` is the COMMAND's."""
+def command(options: argparse.Namespace, engine: str, pid: int | None) -> list[str]:
+    """The launcher's command line that traces the same; `pid` is the COMMAND's."""
     of_command = {} if pid is None else {"pid": pid, "waits": pid}
     given = vars(filters(options)) | of_command
-    return command_line.words({name: given[name] for name in PASSED})
+    passed = {name: given[name] for name in PASSED} | {"module": options.module}
+    return [str(LAUNCHER), "--engine", engine, SCRIPT, *command_line.words(passed)]
 
 
 def chosen(options: argparse.Namespace, pid: int | None) -> list[int]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from foreign import unread
-from recorder.engines import SCRIPT, Engine
+from labrun.run.tracer import SCRIPT
+from recorder.engines import Engine
 from recorder.guard import Guard
 from recorder.recording import asked_for, of_this_host
 from watcher import dump
@@ -82,8 +83,9 @@ class Live:
 
     def _said(self, text: str) -> None:
         """A message of the launcher or its engine, or of a file that was not read."""
-        if files := unread.count(text):
-            self._watched.unread(files)
+        files, metrics = unread.count(text), self._watched.metrics
+        if files and metrics:
+            metrics.unread(files)
         self._watched.say(text.removeprefix("trace: "), WARNING if files else INFO)
 
     def _ask(self, *_: object) -> None:
@@ -133,7 +135,8 @@ class Live:
         while not self._seen.empty():
             seen = self._seen.get()
             self._since_ns = seen.oldest_ns
-            self._watched.open(Open(seen.open, seen.longest_ns / S))
+            if metrics := self._watched.metrics:
+                metrics.open(Open(seen.open, seen.longest_ns / S))
             if seen.shown:
                 self._watched.show(seen.tasks, seen.shown, seen.at_ns)
 
@@ -195,11 +198,10 @@ class Live:
 
     def _report(self, trigger: str, place: Path, why: str) -> None:
         """Tell of a run directory that was written, or why it was not."""
-        metrics = self._watched.metrics
         if why:
             self._watched.undumped(trigger, why)
             return
-        if metrics:
+        if metrics := self._watched.metrics:
             metrics.dumped(trigger)
         self._watched.say(f"wrote {place} ({trigger}): writestall report {place}", INFO)
 

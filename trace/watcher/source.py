@@ -14,10 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from labrun.run.tracer import LAUNCHER
 from launcher.lines import Lines
 from recorder import targets
-from recorder.engines import SCRIPT, Engine
+from recorder.engines import Engine
 from writestall_base import process
 
 # What the launcher may print while this program explains; a pipe's default is 64 KiB.
@@ -39,13 +38,11 @@ class Source:
         begun: Callable[[int], None],
         said: Callable[[str], None],
     ) -> None:
-        module = ["--module", str(options.module)] if options.module else []
-        command = [str(LAUNCHER), "--engine", engine.name, SCRIPT, *module]
         # An interpreter that starts has no handler; trace/trace lets SIGINT through.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process = subprocess.Popen(
-                [*command, *targets.words(options, None)],
+                targets.command(options, engine.name, None),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -22,7 +22,6 @@ from writestall.watch.losses import Losses
 from writestall.watch.open_stalls import S, Sleeping, texts, with_group
 from writestall.watch.reporting import IDENTITY, Reported, Reporter
 from writestall.watch.ring import Bounds
-from writestall.watch.samples import Open
 
 if TYPE_CHECKING:
     from writestall.watch.metrics import Metrics
@@ -33,7 +32,8 @@ FORGET_NS = 60 * S
 class Watched:
     """One stream, and where its stalls are reported.
 
-    tree  print the whole chain below a stall's line
+    tree            print the whole chain below a stall's line
+    unknown_device  whether a call was on one that the manifest does not have
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Watched:
         self.clocks = clocks
         self._output, self._name, self._tree = output, name, tree
         self._losses = Losses(self.explaining)
-        self._unknown = False
+        self.unknown_device = False
         self._forgotten_ns = 0
 
     def take(self, line: bytes, now_ns: int) -> int:
@@ -80,14 +80,9 @@ class Watched:
         self._account(now_ns, at_once=True)
         self.say(f"watched: {self._losses.summary()}", NOTICE)
 
-    @property
-    def unknown_device(self) -> bool:
-        """Whether a call was on a device that the manifest does not have."""
-        return self._unknown
-
     def renew(self, run: RunDir) -> None:
         """Take the disks and file systems as they are now."""
-        self._unknown = False
+        self.unknown_device = False
         self.explaining.run = run
         self.reporter.renew(run)
 
@@ -96,16 +91,6 @@ class Watched:
         self.say(f"no run directory for the trigger {trigger}: {why}", WARNING)
         if self.metrics:
             self.metrics.undumped(trigger)
-
-    def unread(self, files: int) -> None:
-        """Count files of processes that could not be read."""
-        if self.metrics:
-            self.metrics.unread(files)
-
-    def open(self, stalls: Open) -> None:
-        """Take the calls that have not ended."""
-        if self.metrics:
-            self.metrics.open(stalls)
 
     def show(
         self, tasks: tuple[Sleeping, ...], shown: tuple[int, ...], now_ns: int
@@ -133,7 +118,7 @@ class Watched:
     def _tell(self, explained: Explained, now_ns: int) -> None:
         reported = self.reporter.reported(explained)
         write = reported.chain.write
-        self._unknown |= not self.reporter.knows(write.dev)
+        self.unknown_device |= not self.reporter.knows(write.dev)
         time = self.clocks.text(write.t_ns)
         line, fields = self.reporter.line(reported), self.reporter.fields(reported)
         self._output.put(Entry(line, NOTICE, time, fields))
