@@ -98,7 +98,7 @@ def test_a_kernel_without_the_functions_of_a_script_is_refused(
     symbols = tmp_path / "kallsyms"
     symbols.write_text("0000000000000000 T vfs_write\n")
     monkeypatch.setattr(systemtap, "SYMBOLS", symbols)
-    options = parser("trace/trace").parse_args(["page_locks"])
+    options = parser().parse_args(["page_locks"])
     with pytest.raises(TraceError, match="page_locks needs a probe on folio_wait_bit"):
         systemtap.check(options)
     symbols.write_text("0000000000000000 t __lock_page\n")

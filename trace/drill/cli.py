@@ -28,10 +28,10 @@ SystemTap, and the kernel's debuginfo (Debian: linux-image-RELEASE-dbg).
 """
 
 
-def parser(prog: str = "trace/drilldown") -> Parser:
+def parser() -> Parser:
     """Return the parser; the threshold is in microseconds, rounds in seconds."""
     made = Parser(
-        prog=prog,
+        prog="trace/drilldown",
         description="Show where the time of slow calls goes, and what they wait for.",
         epilog=EXAMPLES,
     )
@@ -100,9 +100,9 @@ def log(line: str) -> None:
     print(f"drilldown: {line}", file=sys.stderr, flush=True)
 
 
-def main(argv: list[str], prog: str = "trace/drilldown") -> int:
+def main(argv: list[str]) -> int:
     """Drill down; report a mistake or a failure in one line and a status."""
-    made = parser(prog)
+    made = parser()
 
     def call() -> int:
         options = made.parse_args(argv)

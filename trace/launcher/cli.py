@@ -25,10 +25,10 @@ EXAMPLES = """examples:
 """
 
 
-def parser(prog: str = "trace/trace") -> Parser:
+def parser() -> Parser:
     """Return the parser; thresholds are in microseconds."""
     made = Parser(
-        prog=prog,
+        prog="trace/trace",
         description="Print a script's events as JSON lines until SIGINT.",
         epilog=EXAMPLES,
     )
@@ -65,6 +65,6 @@ def _trace(options: argparse.Namespace) -> int:
     return EXIT_COMPLETE
 
 
-def main(argv: list[str], prog: str = "trace/trace") -> int:
+def main(argv: list[str]) -> int:
     """Trace; report a mistake or the death of the tracer in one line."""
-    return exit_status("trace", lambda: _trace(parser(prog).parse_args(argv)))
+    return exit_status("trace", lambda: _trace(parser().parse_args(argv)))
