@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from launcher import core
 from launcher.errors import TraceError
-from recorder.files import ROOT, number, text
+from recorder.files import ROOT, matched, number
 from writestall_base.errors import UserError
 
 AUTO = "auto"
@@ -37,16 +36,13 @@ class Engine:
 
 def _may_load_modules(root: Path) -> bool:
     """Whether this process has CAP_SYS_MODULE (proc(5), CapEff)."""
-    found = re.search(
-        r"^CapEff:\s*([0-9a-f]+)$", text(root / "proc/self/status") or "", re.M
-    )
-    return bool(found and int(found[1], 16) >> SYS_MODULE & 1)
+    mask = matched(root / "proc/self/status", r"^CapEff:\s*([0-9a-f]+)$")
+    return bool(int(mask or "0", 16) >> SYS_MODULE & 1)
 
 
 def _lockdown(root: Path) -> str:
     """kernel_lockdown(7): none, integrity or confidentiality."""
-    found = re.search(r"\[(\w+)\]", text(root / "sys/kernel/security/lockdown") or "")
-    return found[1] if found else "none"
+    return matched(root / "sys/kernel/security/lockdown", r"\[(\w+)\]") or "none"
 
 
 def _core_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 ROOT = Path("/")
@@ -18,6 +19,12 @@ def text(path: Path) -> str | None:
         return path.read_text(errors="surrogateescape").strip()
     except OSError:
         return None
+
+
+def matched(path: Path, pattern: str) -> str | None:
+    """The group of a pattern, whose `^` and `$` are those of lines; None: no match."""
+    found = re.search(pattern, text(path) or "", re.MULTILINE)
+    return found[1] if found else None
 
 
 def number(path: Path) -> int | None:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
-from recorder.files import ROOT, number, text
+from recorder.files import ROOT, matched, number, text
 
 # What decides when dirty pages are written (Documentation/admin-guide/sysctl/vm.rst).
 SYSCTLS = (
@@ -40,15 +39,12 @@ def writeback(root: Path = ROOT) -> dict[str, str]:
 
 def _distribution(root: Path) -> str | None:
     """os-release(5), PRETTY_NAME."""
-    content = text(root / "etc/os-release") or ""
-    found = re.search(r'^PRETTY_NAME="?(.*?)"?$', content, re.MULTILINE)
-    return found[1] if found else None
+    return matched(root / "etc/os-release", r'^PRETTY_NAME="?(.*?)"?$')
 
 
 def _meminfo(root: Path, name: str) -> int | None:
-    content = text(root / "proc/meminfo") or ""
-    found = re.search(rf"^{name}:\s+(\d+) kB$", content, re.MULTILINE)
-    return int(found[1]) << 10 if found else None
+    found = matched(root / "proc/meminfo", rf"^{name}:\s+(\d+) kB$")
+    return int(found) << 10 if found else None
 
 
 def disks(root: Path = ROOT) -> list[dict[str, Any]]:
@@ -65,7 +61,9 @@ def _disk(folder: Path) -> dict[str, Any]:
         **_device(folder),
         "mapped_name": text(folder / "dm/name"),
         "model": text(folder / "device/model"),
-        "scheduler": _chosen(text(queue / "scheduler")),
+        # `mq-deadline` of `none [mq-deadline] kyber`
+        "scheduler": matched(queue / "scheduler", r"\[(.*?)\]")
+        or text(queue / "scheduler"),
         "write_cache": text(queue / "write_cache"),
         **numbers,
         "on": sorted(path.name for path in (folder / "slaves").glob("*")),
@@ -83,9 +81,3 @@ def _device(folder: Path) -> dict[str, Any]:
         "dev": text(folder / "dev"),
         "size_bytes": sectors * SECTOR_BYTES,
     }
-
-
-def _chosen(schedulers: str | None) -> str | None:
-    """`mq-deadline` of `none [mq-deadline] kyber`."""
-    found = re.search(r"\[(.*?)\]", schedulers or "")
-    return found[1] if found else schedulers

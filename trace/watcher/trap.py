@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from recorder.files import ROOT, size_of, text
+from recorder.files import ROOT, matched, size_of
 
 STALL, OPEN, PRESSURE, ASKED = "stall", "open", "pressure", "asked"
 NAME = re.compile(r"\d{8}-\d{6}-(stall|open|pressure|asked)")
@@ -29,17 +29,17 @@ AGAIN_NS = 60 * S
 
 def io_full_percent(root: Path = ROOT) -> float | None:
     """`full avg10` of Documentation/accounting/psi.rst; None where it is not kept."""
-    found = re.search(r"^full avg10=(\S+)", text(root / "proc/pressure/io") or "", re.M)
-    return float(found[1]) if found else None
+    found = matched(root / "proc/pressure/io", r"^full avg10=(\S+)")
+    return float(found) if found else None
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What triggers a dump (ns, percent; None: never), and how many there may be."""
+    """What triggers a dump (ns, percent), and how many there may be."""
 
     folder: Path
-    stall_ns: int | None = 10 * S
-    pressure_percent: float | None = 50.0
+    stall_ns: int = 10 * S
+    pressure_percent: float = 50.0
     a_day: int = 5
     bytes: int = 256 << 20
 
@@ -57,13 +57,12 @@ class Trap:
 
     def stalled(self, dur_ns: int, now_ns: int, trigger: str = STALL) -> None:
         """Hear of a stall, ended or not."""
-        if self.bounds.stall_ns is not None and dur_ns >= self.bounds.stall_ns:
+        if dur_ns >= self.bounds.stall_ns:
             self.spring(trigger, now_ns)
 
     def pressed(self, percent: float | None, now_ns: int) -> None:
         """Hear of the pressure on I/O."""
-        most = self.bounds.pressure_percent
-        if most is not None and percent is not None and percent >= most:
+        if percent is not None and percent >= self.bounds.pressure_percent:
             self.spring(PRESSURE, now_ns)
 
     def spring(self, trigger: str, now_ns: int) -> None:
