@@ -152,7 +152,7 @@ def test_only_check_reads_the_injectors_record() -> None:
         _name(p) for p in package.rglob("*.py") if "truth.jsonl" in p.read_text()
     }
     assert readers == {
-        f"analysis/writestall/verdict/{n}.py" for n in ("check", "truth")
+        f"analysis/writestall/verdict/{n}.py" for n in ("check", "delays")
     }
 
 

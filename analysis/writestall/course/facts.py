@@ -18,10 +18,10 @@ from writestall.chain.roots import Root
 from writestall.common.windows import Window, common_ns, window_of
 from writestall.course import tables
 from writestall.events.contract import Write
+from writestall.events.rows import read_records
 from writestall.verdict import check
-from writestall.verdict.caps import CapTruth, read_throttled
-from writestall.verdict.delays import Truth
-from writestall.verdict.truth import read_truth
+from writestall.verdict.caps import CapTruth, Throttled
+from writestall.verdict.delays import BioDelay, Truth
 
 # How far chain and record may be apart in a call that is asked about, and how much of
 # it its root and its longest wait must be.
@@ -99,11 +99,11 @@ class Judge:
         self._answer = answer
         self._truth: Truth | CapTruth
         if log := check.limits_log(answer.run):
-            throttled = read_throttled(log).rows
+            throttled = read_records(log, Throttled).rows
             self._truth = CapTruth(throttled)
             self._delays = list(map(window_of, throttled))
         else:
-            delayed = read_truth(answer.run.path / check.RECORD).rows
+            delayed = read_records(answer.run.path / check.RECORD, BioDelay).rows
             self._truth = Truth(delayed, answer.stream)
             self._delays = list(map(window_of, delayed))
         self._all_ns: dict[Root, int] = {}

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """caps: when a cgroup's limit kept I/O back, by blk-throttle's own log.
 
-For `writestall check` only, as truth.py is.
+For `writestall check` only, as delays.py is.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -14,11 +12,11 @@ from writestall.chain.parts import Part
 from writestall.chain.roots import Root
 from writestall.common.windows import Cover, Window, window_of
 from writestall.events.contract import Ns
-from writestall.events.rows import Records, read_records
 
 
 class Throttled(Struct, tag_field="ev", tag="throttled", frozen=True, gc=False):
-    """A time in which bios of a cgroup were queued while the disk had no request."""
+    """A time in which bios of a cgroup were queued while the disk had no request: a row
+    of `throttled.jsonl`."""
 
     t_ns: Ns
     dur_ns: Ns
@@ -45,8 +43,3 @@ class CapTruth:
         """How much of a window the limit was in force that the leaf names."""
         cover = self._covers.get(leaf.cap.cgroup) if leaf.cap else None
         return cover.common_ns(window) if cover else 0
-
-
-def read_throttled(path: Path) -> Records[Throttled]:
-    """Read `throttled.jsonl`, by time."""
-    return read_records(path, Throttled)

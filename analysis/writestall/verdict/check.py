@@ -17,13 +17,13 @@ from typing import Any
 from writestall.chain.answers import Answer, gaps
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
-from writestall.chain.roots import Roots, largest_first, limits
-from writestall.events.rows import R, Records
+from writestall.chain.roots import Root, Roots, largest_first, limits
+from writestall.common.windows import window_of
+from writestall.events.rows import R, Records, read_records
 from writestall.events.run_directory import RunDir
 from writestall.verdict import witness
-from writestall.verdict.caps import CapTruth, read_throttled
-from writestall.verdict.delays import Truth
-from writestall.verdict.truth import BioDelay, read_truth
+from writestall.verdict.caps import CapTruth, Throttled
+from writestall.verdict.delays import BioDelay, Truth
 from writestall_base import wait_classes as c
 from writestall_base.errors import UserError
 
@@ -60,43 +60,33 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     holders: witness.Holders = field(default_factory=Counter)
 
-    @property
-    def root_right_share(self) -> float | None:
-        """Share of stalled writes whose main root is right."""
-        return _share(self.roots_right, self.stalls)
+    def shares(self) -> dict[str, float | None]:
+        """The SHARES and LOCK_SHARES.
 
-    @property
-    def owner_right_share(self) -> float | None:
-        """Share of the delayed time attributed to the device in which a delay of the
-        named owner was in force, not only one of another's.
+        root_right_share   of the stalled writes: those whose main root is right
+        owner_right_share  of the delayed time attributed to the device: that in which
+                           a delay of the named owner was in force, not only another's
+        precision          of the time attributed to the device: what a delay covers
+        recall             of the injected stall time: what is attributed to the device
+        holder_right_share  of the waits for locks that named their owner: those whose
+                           holder is that task, or one that it passed the lock on to
+        lock_seen_share    of the waits for known locks: those whose holder is seen
         """
-        return _share(self.right_ns, self.covered_ns)
+        ns = Counter[str]()
+        for (_, how), how_ns in self.holders.items():
+            ns[how] += how_ns
+        right_ns = ns[witness.SAME] + ns[witness.PASSED_ON]
+        parts = {
+            "root_right_share": (self.roots_right, self.stalls),
+            "owner_right_share": (self.right_ns, self.covered_ns),
+            "precision": (self.right_ns, self.attributed_ns),
+            "recall": (self.right_ns, self.injected_ns),
+            "holder_right_share": (right_ns, right_ns + ns[witness.OTHER]),
+            "lock_seen_share": (right_ns + ns[witness.RELEASED], ns.total()),
+        }
+        return {name: part / of if of else None for name, (part, of) in parts.items()}
 
-    @property
-    def precision(self) -> float | None:
-        """Share of the time attributed to the device that an injected delay covers."""
-        return _share(self.right_ns, self.attributed_ns)
-
-    @property
-    def recall(self) -> float | None:
-        """Share of the injected stall time that is attributed to the device."""
-        return _share(self.right_ns, self.injected_ns)
-
-    @property
-    def holder_right_share(self) -> float | None:
-        """Share of the waits for locks that named their owner whose holder is that
-        task, or one that it passed the lock on to.
-        """
-        right = witness.SAME, witness.PASSED_ON
-        return witness.share(self.holders, right, (*right, witness.OTHER))
-
-    @property
-    def lock_seen_share(self) -> float | None:
-        """Share of the waits for known locks whose holder is seen."""
-        seen = witness.SAME, witness.PASSED_ON, witness.RELEASED
-        return witness.share(self.holders, seen, witness.HOWS)
-
-    def add_all(self, other: Verdict) -> None:
+    def join(self, other: Verdict) -> None:
         """Add the numbers of other chains."""
         self.stalls += other.stalls
         self.roots_right += other.roots_right
@@ -118,12 +108,10 @@ class Verdict:
         mean_ns = sum(self.errors_ns) // len(self.errors_ns) if self.errors_ns else None
         return {
             "stalls": self.stalls,
-            "root_right_share": _rounded(self.root_right_share),
-            "owner_right_share": _rounded(self.owner_right_share),
-            "precision": _rounded(self.precision),
-            "recall": _rounded(self.recall),
-            "holder_right_share": _rounded(self.holder_right_share),
-            "lock_seen_share": _rounded(self.lock_seen_share),
+            **{
+                name: None if share is None else round(share, 6)
+                for name, share in self.shares().items()
+            },
             "holders_ns": witness.by_class(self.holders),
             "attribution_error_ns": mean_ns,
             "attribution_error_max_ns": max(self.errors_ns, default=None),
@@ -141,21 +129,12 @@ class Verdict:
         failures = self.violations + self.gaps
         if not self.stalls:
             return [*failures, "no stalled write to check"]
-        shares = {name: getattr(self, name) for name in HELD}
         low = [
             f"{name} {'unknown' if share is None else format(share, '.4f')} < {least:g}"
-            for name, share in shares.items()
-            if (name in SHARES if share is None else share < least)
+            for name, share in self.shares().items()
+            if name in HELD and (name in SHARES if share is None else share < least)
         ]
         return failures + low
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, 6)
 
 
 def unjudged(run: RunDir) -> str | None:
@@ -197,11 +176,8 @@ def limits_log(run: RunDir) -> Path | None:
 
 def _check_delays(answer: Answer, path: Path) -> Verdict:
     """Compare an answer with the delays of an injector."""
-    if not path.exists():
-        raise UserError(f"{path}: missing; was the injector armed in this run?")
-    records = _whole(path, read_truth(path))
-    verdict = Verdict()
-    verdict.notes += [str(problem) for problem in records.problems[:3]]
+    missing = f"{path}: missing; was the injector armed in this run?"
+    verdict, records = _recorded(path, BioDelay, missing)
     lost = (records.end or {}).get("lost")
     if records.end is None:
         verdict.notes.append(f"{path.name}: no end line: the record was cut off")
@@ -209,35 +185,37 @@ def _check_delays(answer: Answer, path: Path) -> Verdict:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
     verdict.violations += _unasked(answer, records.rows)
     truth = Truth(records.rows, answer.stream)
-    verdict.add_all(answer.gathered(Question(Judged, (truth,))))
+    verdict.join(answer.gathered(Question(Judged, (truth,))))
     return verdict
 
 
 def _check_caps(answer: Answer, path: Path) -> Verdict:
     """Compare an answer with the times in which limits kept I/O back."""
-    if not path.exists():
-        raise UserError(f"{path}: missing; was the limit in force in this run?")
-    records = _whole(path, read_throttled(path))
-    verdict = Verdict()
-    verdict.notes += [str(problem) for problem in records.problems[:3]]
+    missing = f"{path}: missing; was the limit in force in this run?"
+    verdict, records = _recorded(path, Throttled, missing)
     lost = (records.end or {}).get("lost")
     if records.end is None or lost:
         verdict.violations.append(f"{path.name}: lines were lost: {lost or 'the end'}")
     limited = {group for group, limit in limits(answer.run).items() if limit}
     for group in {row.cgroup for row in records.rows} - limited:
         verdict.violations.append(f"{path.name}: {group} has no limit, and waited")
-    verdict.add_all(answer.gathered(Question(Judged, (CapTruth(records.rows),))))
+    verdict.join(answer.gathered(Question(Judged, (CapTruth(records.rows),))))
     return verdict
 
 
-def _whole(path: Path, records: Records[R]) -> Records[R]:
-    """The records; raise where every line is damaged: that is no verdict."""
+def _recorded(path: Path, kind: type[R], missing: str) -> tuple[Verdict, Records[R]]:
+    """A record, and a verdict that notes its first damaged lines; raise where it is
+    missing, or every line is damaged: that is no verdict.
+    """
+    if not path.exists():
+        raise UserError(missing)
+    records = read_records(path, kind)
     if records.problems and not (records.rows or records.begin or records.end):
         raise UserError(
             f"{path.parent / str(records.problems[0])}: damaged, no record could be"
             " read; take the file from the run again"
         )
-    return records
+    return Verdict(notes=list(map(str, records.problems[:3]))), records
 
 
 def _unasked(answer: Answer, rows: Sequence[BioDelay]) -> Iterator[str]:
@@ -279,9 +257,8 @@ class Judged(Verdict):
         """Add one write's numbers."""
         truth = self._truth
         assert truth is not None
-        write = chain.write
-        injected_ns = truth.every.common_ns((write.t_ns, write.t_ns + write.dur_ns))
-        attributed_ns = 0
+        write, attributed_ns = chain.write, 0
+        injected_ns = truth.every.common_ns(window_of(write))
         for leaf in chain.leaves():
             if leaf.start_ns is None:
                 continue
@@ -300,13 +277,13 @@ class Judged(Verdict):
         self.injected_ns += injected_ns
         self.errors_ns.append(abs(attributed_ns - injected_ns))
         caused = injected_ns >= CAUSE_SHARE * write.dur_ns
-        if _is_right(chain, source.roots, truth, caused):
+        main = next(iter(largest_first(source.roots.of(chain).items())), None)
+        if _is_delayed(chain, source.roots, main, truth) == caused:
             self.roots_right += 1
             return
-        root = next(iter(largest_first(source.roots.of(chain).items())), "nothing")
         line = (
             f"event {chain.id}: {write.dur_ns / 1e6:.0f} ms, delayed for "
-            f"{injected_ns / 1e6:.0f} ms of it, root found: {root}"
+            f"{injected_ns / 1e6:.0f} ms of it, root found: {main or 'nothing'}"
         )
         self.wrong.append((write.t_ns, line))
 
@@ -314,27 +291,22 @@ class Judged(Verdict):
         """Drop the record."""
         self._truth = None
 
-    def join(self, other: Verdict) -> None:
-        """Add the numbers of other chains."""
-        self.add_all(other)
 
-
-def _is_right(
-    chain: Chain, roots: Roots, truth: Truth | CapTruth, caused: bool
+def _is_delayed(
+    chain: Chain, roots: Roots, main: Root | None, truth: Truth | CapTruth
 ) -> bool:
     """Whether the main root is the device, for a submitter whose I/O was delayed then,
-    where a delay was the cause, or the limit that was; and is not where none was.
+    or the limit that was in force.
     """
-    main = next(iter(largest_first(roots.of(chain).items())), None)
     if main is None or not truth.names(main):
-        return not caused
+        return False
     blamed_ns = delayed_ns = 0
     for leaf in chain.leaves():
         if leaf.start_ns is not None and roots.leaf(chain, leaf) == main:
             window = (leaf.start_ns, leaf.start_ns + leaf.dur_ns)
             blamed_ns += leaf.dur_ns
             delayed_ns += truth.of_ns(leaf, window)
-    return (delayed_ns >= CAUSE_SHARE * blamed_ns) == caused
+    return delayed_ns >= CAUSE_SHARE * blamed_ns
 
 
 def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""delays: the injected delays of a run, by time and by submitter."""
+"""delays: the injected delays of a run, by time and by submitter.
+
+For `writestall check` only: a test asserts that nothing that `writestall explain`
+imports imports this module.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from writestall.chain.parts import Part, Task
 from writestall.chain.roots import Root
 from writestall.classify.owners import owner_name
 from writestall.common.windows import Cover, Window, window_of
-from writestall.events.contract import Io
+from writestall.events.contract import Io, Ns
 from writestall.events.stream import Stream
-from writestall.verdict.truth import BioDelay
 from writestall_base import wait_classes as c
 
 _Submitter = tuple[int, frozenset[str]]  # thread id, and what it acts for
@@ -22,6 +27,21 @@ _WORKER = re.compile("kworker/")
 _SAME_NS = 1_000_000
 # In these modes the submitter itself is delayed, until it runs again.
 SUBMITTER_DELAYED = frozenset(("sleep", "spin"))
+
+
+class BioDelay(Struct, tag_field="ev", tag="bio_delay", frozen=True, gc=False):
+    """One delayed bio: a row of `truth.jsonl`, the injector's record."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int | None = None
+    comm: str | None = None
+    dev: str | None = None
+    mode: str | None = None
+    op: str | None = None
+    sector: int | None = None
+    bytes: int | None = None
+    requested_ns: Ns | None = None
 
 
 class Truth:
@@ -49,10 +69,9 @@ class Truth:
     def of_ns(self, leaf: Part, window: Window) -> int:
         """How much of a window the delays of a leaf's submitter cover."""
         submitter = leaf.submitter
-        cover = self._covers.get(submitter)
-        if cover is None:
-            cover = self._covers[submitter] = self._cover(submitter)
-        return cover.common_ns(window)
+        if submitter not in self._covers:
+            self._covers[submitter] = self._cover(submitter)
+        return self._covers[submitter].common_ns(window)
 
     def _cover(self, submitter: Task) -> Cover:
         return Cover(
@@ -86,12 +105,8 @@ class _Acting:
         """What a delayed bio's submitter acted for: one name if its event is there."""
         comm, own = row.comm or "?", self._ios.get(row.tid or 0, [])
         # submit_bio() comes first, then the injector.
-        at = bisect_right(own, row.t_ns, key=_begun) - 1
+        at = bisect_right(own, row.t_ns, key=lambda io: io.t_ns) - 1
         if at >= 0 and row.t_ns - own[at].t_ns < _SAME_NS:
             return frozenset((owner_name(own[at].kstack, comm),))
         ever = self._ever.get(row.tid or 0, set())
         return frozenset((*ever, owner_name((), comm)))
-
-
-def _begun(io: Io) -> int:
-    return io.t_ns

@@ -43,15 +43,6 @@ def by_class(holders: Holders) -> dict[str, dict[str, int]]:
     return rows
 
 
-def share(
-    holders: Holders, of: tuple[str, ...], among: tuple[str, ...]
-) -> float | None:
-    """Share of the time that compares in some ways of several; None: there is none."""
-    among_ns = sum(ns for (_, how), ns in holders.items() if how in among)
-    of_ns = sum(ns for (_, how), ns in holders.items() if how in of)
-    return of_ns / among_ns if among_ns else None
-
-
 def _how(part: Part) -> str:
     if part.named is None:
         return RELEASED if part.link == SEEN else INFERRED
