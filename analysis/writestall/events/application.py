@@ -8,7 +8,6 @@ slow writes are all it knows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from writestall.events import application_complaints
 from writestall.events.application_clock import Complaint
@@ -16,7 +15,7 @@ from writestall.events.application_complaints import Complaints
 from writestall.events.contract import ClientWrite, Pause, Request
 from writestall.events.hlog import Latencies, read_log
 from writestall.events.lines import Problem
-from writestall.events.rows import Timed, read_first, read_records
+from writestall.events.rows import R, read_first, read_records
 from writestall.events.run_directory import RunDir
 
 SAFEPOINT, BROKER = "safepoint", "broker"
@@ -24,7 +23,6 @@ SAFEPOINT, BROKER = "safepoint", "broker"
 COMMAND = "command"
 # What the latencies of `writer.hlog` are of.
 COUNTED = {SAFEPOINT: "units of work", BROKER: "requests", COMMAND: "requests"}
-R = TypeVar("R", bound=Timed)
 
 
 @dataclass(slots=True)

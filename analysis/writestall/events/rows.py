@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 import msgspec.inspect
 
-from writestall.events.contract import ClientWrite
+from writestall.common.windows import Timed
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import MAX_LINE_BYTES, Problem, kind_of, numbered, read
 from writestall_base import files
@@ -18,13 +18,6 @@ from writestall_base.errors import UserError
 
 # Kinds of lines that one client's record may hold, beside `begin` and `end`.
 CLIENT_KINDS = frozenset(("client_write", "pause", "request"))
-
-
-class Timed(Protocol):
-    """A record with a start."""
-
-    @property
-    def t_ns(self) -> int: ...
 
 
 R = TypeVar("R", bound=Timed)
@@ -87,8 +80,3 @@ def _whole(line: bytes) -> dict[str, object] | None:
         return dict(msgspec.json.decode(line))
     except UNREADABLE:
         return None
-
-
-def read_client(path: Path) -> Records[ClientWrite]:
-    """Reads `writer.jsonl`: the slow writes as the client saw them."""
-    return read_records(path, ClientWrite)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from writestall.chain.answers import Answer
 from writestall.events.contract import ClientWrite, Write
-from writestall.events.rows import read_client
+from writestall.events.rows import read_records
 from writestall.verdict.engines import match
 
 # Rows that are shown; sums are of all.
@@ -105,7 +105,7 @@ def _clients(run: Path, found: Views) -> dict[int, list[ClientWrite]]:
     """Slow writes of every workload by task, in order of time."""
     by_tid: dict[int, list[ClientWrite]] = {}
     for path in sorted(run.glob("writer*.jsonl")):
-        records = read_client(path)
+        records = read_records(path, ClientWrite)
         found.notes += [str(problem) for problem in records.problems[:3]]
         for row in records.rows:
             by_tid.setdefault(row.tid, []).append(row)

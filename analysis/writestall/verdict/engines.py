@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from writestall.chain.answers import own_writes
 from writestall.events.calls import GROUPS
 from writestall.events.contract import ClientWrite, Write
-from writestall.events.rows import read_client
+from writestall.events.rows import read_records
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
 from writestall_base.errors import UserError
@@ -140,7 +140,7 @@ def _pair_client(
             "writer.jsonl is missing: there is no record of the client"
         )
         return
-    records = read_client(path)
+    records = read_records(path, ClientWrite)
     result.notes += [str(problem) for problem in records.problems[:3]]
     for name, stream in streams.items():
         _pair_one(name, stream, records.rows, awake_ns, result)

@@ -21,7 +21,7 @@ from writestall.chain.parts import Chain, Part
 from writestall.common.scales import EDGES_NS, S, bucket_of
 from writestall.events.contract import ClientWrite
 from writestall.events.hlog import read_log
-from writestall.events.rows import read_client
+from writestall.events.rows import read_records
 from writestall_base import wait_classes as c
 from writestall_base.errors import UserError
 from writestall_base.units import shares
@@ -127,7 +127,7 @@ def _schedule(answer: Answer, cls: str) -> _Schedule | None:
     path = answer.run.path / "writer.jsonl"
     if not path.exists() or answer.latencies is None:
         return None
-    records = read_client(path)
+    records = read_records(path, ClientWrite)
     begin = records.begin or {}
     interval_ns, threads = begin.get("interval_ns"), begin.get("writers")
     if not (isinstance(interval_ns, int) and isinstance(threads, int) and threads > 0):

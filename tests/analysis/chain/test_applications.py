@@ -14,6 +14,7 @@ from hdrh.histogram import HdrHistogram
 import build
 from writestall.cli.main import main
 from writestall.events import rows
+from writestall.events.contract import ClientWrite
 
 Capture = pytest.CaptureFixture[str]
 Row = dict[str, Any]
@@ -297,7 +298,7 @@ def test_a_first_line_that_is_no_text_is_reported(tmp_path: Path) -> None:
     first, *rest = record.read_bytes().splitlines(keepends=True)
     record.write_bytes(b'{"\x80":1,' + first[1:] + b"".join(rest))
     assert main(["explain", str(run)]) == 0
-    read = rows.read_client(record)
+    read = rows.read_records(record, ClientWrite)
     assert read.begin is None
     assert [problem.line for problem in read.problems] == [1]
 
