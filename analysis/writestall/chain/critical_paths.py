@@ -20,6 +20,7 @@ from writestall.classify import endings as e
 from writestall.classify.interruptible import is_gil, is_of_a_loop
 from writestall.common.windows import Window
 from writestall.events.contract import Write
+from writestall.events.other_sleeps import Calls
 from writestall.events.stream import Stream
 from writestall_base import wait_classes as c
 
@@ -51,13 +52,7 @@ class CriticalPaths(Explainer):
 
     def __init__(self, stream: Stream) -> None:
         super().__init__(stream, stream.blocks + stream.waits)
-        # Each task's calls, and when they begin, by time.
-        self._calls: dict[int, tuple[list[tuple[int, Write]], list[int]]] = {}
-        for row in stream.writes:
-            rows, starts_ns = self._calls.setdefault(row[1].tid, ([], []))
-            rows.append(row)
-            starts_ns.append(row[1].t_ns)
-        self._writes = dict(stream.writes)
+        self._calls, self._writes = Calls(stream.writes), dict(stream.writes)
         shapes = (*stream.blocks.shapes, *stream.waits.shapes)
         self._tasks = {shape.tid: (shape.pid, shape.comm or "?") for shape in shapes}
         self._traced = {shape.pid for shape in stream.waits.shapes}
@@ -101,13 +96,9 @@ class CriticalPaths(Explainer):
 
     def _in_calls(self, task: Task, parts: list[Part]) -> Iterator[Part]:
         """The parts, those of one call as one."""
-        rows, starts_ns = self._calls.get(task.tid, ([], []))
 
         def call_of(part: Part) -> tuple[int, Write] | None:
-            at = bisect_right(starts_ns, part.start_ns or 0) - 1
-            write = rows[at][1] if at >= 0 else None
-            inside = write and (part.start_ns or 0) < write.t_ns + write.dur_ns
-            return rows[at] if inside else None
+            return self._calls.at(task.tid, part.start_ns or 0)
 
         for row, group in groupby(parts, key=call_of):
             if row is None:

@@ -39,17 +39,22 @@ def unslept(stream: Stream) -> list[Unslept]:
 
     A stall is as long as the tracer's; without its `begin` line nothing is known.
     """
-    limit_ns = stream.begin.stall_ns if stream.begin else 0
-    calls = Calls(stream)
-    is_reclaims = _Reclaim(stream)
+    if not stream.limit_ns:
+        return []
+    calls = Calls(stream.writes)
+    # No event says why a program submitted an I/O. A write of a task that has slept in
+    # reclaim, to a device on which no call's file is, is inferred to be reclaim's.
+    reclaiming = {shape.tid for shape in stream.blocks.shapes if _reclaims(shape)}
+    devices = {write.dev for _, write in stream.writes}
     found: dict[tuple[str, bool], Unslept] = {}
     for _, io in stream.ios:
-        if not limit_ns or io.dur_ns < limit_ns or not _is_programs(io):
+        if io.dur_ns < stream.limit_ns or not _is_programs(io):
             continue
         # Its last moments: the call that waits for it ends with it.
-        if calls.cover(io.tid, io.end_ns) or calls.cover(io.tid, io.end_ns - 1):
+        if calls.at(io.tid, io.end_ns) or calls.at(io.tid, io.end_ns - 1):
             continue
-        key = io.comm or "?", is_reclaims(io)
+        to_swap = io.op == "write" and io.dev not in devices
+        key = io.comm or "?", to_swap and io.tid in reclaiming
         of_comm = found.setdefault(key, Unslept(*key))
         of_comm.count += 1
         of_comm.longest_ns = max(of_comm.longest_ns, io.dur_ns)
@@ -60,22 +65,6 @@ def _is_programs(io: Io) -> bool:
     """True if neither a kernel worker nor a journal submitted it."""
     comm = io.comm or "?"
     return not io.kstack and owner_name((), comm) == comm
-
-
-class _Reclaim:
-    """Tell the writes to swap by tasks that had to free memory.
-
-    No event says why a program submitted an I/O. That of a task that has slept in
-    reclaim, to a device on which no call's file is, is inferred to be reclaim's.
-    """
-
-    def __init__(self, stream: Stream) -> None:
-        self._tids = {shape.tid for shape in stream.blocks.shapes if _reclaims(shape)}
-        self._devices = {write.dev for _, write in stream.writes}
-
-    def __call__(self, io: Io) -> bool:
-        apart = io.dev not in self._devices
-        return io.op == "write" and apart and io.tid in self._tids
 
 
 def _reclaims(block: Block) -> bool:

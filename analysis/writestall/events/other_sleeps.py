@@ -8,10 +8,11 @@ write's duration; here it is in sum.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from writestall.events.contract import Block
+from writestall.events.blocks import Blocks
+from writestall.events.contract import Block, Write
 from writestall.events.stream import Stream
 
 # Where a program enters the kernel (arch/x86/entry/entry_64.S; do_syscall_64() and
@@ -50,23 +51,21 @@ def other_sleeps(stream: Stream) -> list[OtherSleeps]:
 
     A stall is as long as the tracer's; without its `begin` line nothing is known.
     """
-    limit_ns = stream.begin.stall_ns if stream.begin else 0
-    if not limit_ns:
+    if not stream.limit_ns:
         return []
-    calls = Calls(stream)
+    calls = Calls(stream.writes)
     found: dict[tuple[str, ...], OtherSleeps] = {}
-    for place, shape in _long_sleeps(stream, limit_ns):
-        blocks = stream.blocks
-        if calls.cover(shape.tid, blocks.t_ns[place]):
+    blocks = stream.blocks
+    for place, shape in _long_sleeps(blocks, stream.limit_ns):
+        if calls.at(shape.tid, blocks.t_ns[place]):
             continue
         of_stack = found.setdefault(shape.kstack, OtherSleeps(shape.kstack))
         of_stack.add(shape, blocks.dur_ns[place])
     return sorted(found.values(), key=lambda row: -row.dur_ns)
 
 
-def _long_sleeps(stream: Stream, limit_ns: int) -> Iterator[tuple[int, Block]]:
+def _long_sleeps(blocks: Blocks, limit_ns: int) -> Iterator[tuple[int, Block]]:
     """Yield the places and kinds of sleeps of programs that reach the limit."""
-    blocks = stream.blocks
     shapes = [shape if _is_program(shape) else None for shape in blocks.shapes]
     for place, dur_ns in enumerate(blocks.dur_ns):
         if dur_ns >= limit_ns:
@@ -82,16 +81,18 @@ def _is_program(shape: Block) -> bool:
 
 
 class Calls:
-    """The times of each task's calls, which do not overlap."""
+    """The calls of each task, which do not overlap, with their line numbers."""
 
-    def __init__(self, stream: Stream) -> None:
-        self._spans: dict[int, list[tuple[int, int]]] = {}
-        for _, write in stream.writes:
-            span = write.t_ns, write.t_ns + write.dur_ns
-            self._spans.setdefault(write.tid, []).append(span)
+    def __init__(self, writes: Iterable[tuple[int, Write]]) -> None:
+        """Of calls by time."""
+        self._of_task: dict[int, list[tuple[int, Write]]] = {}
+        for row in writes:
+            self._of_task.setdefault(row[1].tid, []).append(row)
 
-    def cover(self, tid: int, t_ns: int) -> bool:
-        """Whether a task is in a call at that time."""
-        spans = self._spans.get(tid, [])
-        at = bisect_right(spans, (t_ns, 1 << 63)) - 1
-        return at >= 0 and t_ns < spans[at][1]
+    def at(self, tid: int, t_ns: int) -> tuple[int, Write] | None:
+        """The call that a task is in at that time."""
+        own = self._of_task.get(tid, [])
+        place = bisect_right(own, t_ns, key=lambda row: row[1].t_ns) - 1
+        if place < 0 or t_ns >= own[place][1].t_ns + own[place][1].dur_ns:
+            return None
+        return own[place]

@@ -72,6 +72,11 @@ class Stream:
     damage: str = ""
 
     @property
+    def limit_ns(self) -> int:
+        """How long a stall is at least; 0 where no `begin` line says it."""
+        return self.begin.stall_ns if self.begin else 0
+
+    @property
     def lost_events(self) -> int:
         """Sleeps and calls the tracer says it lost: those of which no event is left."""
         reported = sum(item.count for item in self.lost)

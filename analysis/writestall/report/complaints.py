@@ -102,8 +102,7 @@ class Joins:
 
     def __init__(self, answer: Answer, complaints: Complaints) -> None:
         self._answer, self._complaints = answer, complaints
-        begin = answer.stream.begin
-        self.limit_ns = begin.stall_ns if begin else 0
+        self.limit_ns = answer.stream.limit_ns
 
     @cached_property
     def _long(self) -> list[Complaint]:

@@ -208,10 +208,8 @@ def _call(program: str, write: Write) -> str:
 
 
 def _pauses(answer: Answer) -> Iterator[_Slow]:
-    begin = answer.stream.begin
-    limit_ns = begin.stall_ns if begin else 0
     for stop in clients.stops(answer):
-        if stop.pause.dur_ns >= limit_ns:
+        if stop.pause.dur_ns >= answer.stream.limit_ns:
             yield _pause(stop)
 
 

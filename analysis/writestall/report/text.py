@@ -82,13 +82,13 @@ def sentence(answer: Answer) -> str:
     """Summarize the answer in one sentence."""
     count = len(answer.writes)
     if not count:
-        limit = answer.stream.begin.stall_ns if answer.stream.begin else 0
         slowest = answer.latencies.max_ns if answer.latencies else None
         slowest_text = (
             f"; the slowest took {ms(slowest)}" if slowest is not None else ""
         )
         what = "call of those chosen" if answer.unchosen else "write"
-        return f"No {what} stalled for {ms(limit)} or more{slowest_text}."
+        limit = ms(answer.stream.limit_ns)
+        return f"No {what} stalled for {limit} or more{slowest_text}."
     root, ns = main_root(answer.all_roots)
     return (
         f"{_stalled(answer)}; {percent(ns, answer.stall_ns)} of that time "

@@ -87,12 +87,10 @@ def what_if(answer: Answer, cls: str) -> WhatIf:
     """Compute the run without waits of a class; raise if nothing stalled."""
     if not answer.writes:
         raise UserError(f"{answer.run.path}: no write stalled, nothing to remove")
-    begin = answer.stream.begin
     pairs = tuple(
         (chain.write.dur_ns, without(chain.parts, cls)) for chain in answer.chains
     )
-    limit_ns = begin.stall_ns if begin else 0
-    return WhatIf(cls, pairs, limit_ns, _percentiles(answer, cls))
+    return WhatIf(cls, pairs, answer.stream.limit_ns, _percentiles(answer, cls))
 
 
 def _percentiles(answer: Answer, cls: str) -> Percentiles | None:
