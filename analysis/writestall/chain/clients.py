@@ -10,20 +10,18 @@ traced write, and so to its chain, by thread and time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Root
-from writestall.common.windows import Window, common_ns, window_of
+from writestall.common.windows import Window, common_ns, most_common, window_of
 from writestall.events.application import SAFEPOINT, Application
 from writestall.events.contract import ClientWrite, Pause, Request
 from writestall.events.hlog import Latencies
 
 QUEUE, LOCK, WRITE = "queue", "lock", "write"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +60,9 @@ class Delay:
         return longest_part(self.request)
 
 
-def _most_common(
-    rows: Iterable[T], window: Window, place: Callable[[T], Window]
-) -> T | None:
-    """The row that shares most time with a window, None where none does."""
-    best, best_ns = None, 0
-    for row in rows:
-        if (ns := common_ns(place(row), window)) > best_ns:
-            best, best_ns = row, ns
-    return best
-
-
 def _chain_of(answer: Answer, tid: int, window: Window) -> Chain | None:
     own = (row for row in answer.every_write if row[1].tid == tid)
-    row = _most_common(own, window, lambda row: window_of(row[1]))
+    row = most_common(own, window, lambda row: window_of(row[1]))
     return answer.chains.of([row])[0] if row else None
 
 
@@ -99,7 +86,7 @@ def _stop(answer: Answer, app: Application, pause: Pause) -> Stop:
     window = window_of(pause)
     own = (write for write in app.writes if write.tid == pause.tid)
     chain = _chain_of(answer, pause.tid, window)
-    return Stop(pause, _most_common(own, window, window_of), chain)
+    return Stop(pause, most_common(own, window, window_of), chain)
 
 
 def longest_part(request: Request) -> str:
@@ -148,10 +135,10 @@ def delay(answer: Answer, request: Request) -> Delay:
     """A request with those it waited for and the chain of the write behind it."""
     others = [row for row in _application(answer).requests if row is not request]
     same = (row for row in others if row.partition == request.partition)
-    holder = _most_common(same, _waited(request), _held)
+    holder = most_common(same, _waited(request), _held)
     longest, ahead = longest_part(request), None
     if longest == QUEUE:
-        ahead = _most_common(others, _queued(request), _held)
+        ahead = most_common(others, _queued(request), _held)
     slow = {QUEUE: ahead, LOCK: holder}.get(longest) or request
     return Delay(request, ahead, holder, _chain_of(answer, slow.tid, _held(slow)))
 

@@ -7,12 +7,13 @@ A window is half open, [start, end), in ns.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from operator import itemgetter
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 Window = tuple[int, int]
+T = TypeVar("T")
 _start = itemgetter(0)
 
 
@@ -33,6 +34,14 @@ def window_of(row: Timed) -> Window:
 def common_ns(a: Window, b: Window) -> int:
     """How much time two windows share."""
     return max(0, min(a[1], b[1]) - max(a[0], b[0]))
+
+
+def most_common(
+    rows: Iterable[T], window: Window, place: Callable[[T], Window]
+) -> T | None:
+    """The row that shares most time with a window, None where none does."""
+    best = max(rows, key=lambda row: common_ns(place(row), window), default=None)
+    return best if best is not None and common_ns(place(best), window) else None
 
 
 class Cover:

@@ -123,6 +123,4 @@ def _partner(write: Write, rows: list[ClientWrite]) -> ClientWrite | None:
     One task's calls do not overlap, so it is a neighbour in time.
     """
     at = bisect_left(rows, write.t_ns, key=lambda row: row.t_ns)
-    near = rows[max(0, at - 1) : at + 2]
-    best = match(write, near)
-    return None if best is None else near[best]
+    return match(write, rows[max(0, at - 1) : at + 2])

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from writestall.chain.answers import own_writes
-from writestall.events.calls import GROUPS
+from writestall.common.windows import most_common, window_of
 from writestall.events.contract import ClientWrite, Write
 from writestall.events.rows import read_records
 from writestall.events.run_directory import RunDir
@@ -16,6 +17,7 @@ from writestall_base.errors import UserError
 
 LEAST_NS = 1_000_000
 SHARE = 0.01
+W = TypeVar("W", Write, ClientWrite)
 
 
 def tolerance_ns(dur_ns: int) -> int:
@@ -68,17 +70,10 @@ def _common_window(*streams: Stream) -> tuple[int, int]:
     return max(starts, default=0), min(ends, default=2**62)
 
 
-def _overlap_ns(a: Write | ClientWrite, b: Write | ClientWrite) -> int:
-    return min(a.t_ns + a.dur_ns, b.t_ns + b.dur_ns) - max(a.t_ns, b.t_ns)
-
-
-def match(write: Write, others: Sequence[Write | ClientWrite]) -> int | None:
-    """The index of the same task's call that overlaps most with this one."""
-    best, best_ns = None, 0
-    for at, other in enumerate(others):
-        if other.tid == write.tid and (ns := _overlap_ns(write, other)) > best_ns:
-            best, best_ns = at, ns
-    return best
+def match(write: Write, others: Iterable[W]) -> W | None:
+    """The same task's call that overlaps most with this one."""
+    own = (other for other in others if other.tid == write.tid)
+    return most_common(own, window_of(write), window_of)
 
 
 def _describe(write: Write | ClientWrite, by: str) -> str:
@@ -93,11 +88,11 @@ def _pair_engines(
     names, (first, second) = list(streams), streams.values()
     rest = [write for _, write in second.writes]
     for _, write in first.writes:
-        at = match(write, rest)
-        if at is None:
+        other = match(write, rest)
+        if other is None:
             _alone(write, names[0], names[1], second, window, result)
             continue
-        other = rest.pop(at)
+        rest.remove(other)
         apart_ns = abs(write.dur_ns - other.dur_ns)
         result.pairs += 1
         result.largest_ns = max(result.largest_ns, apart_ns)
@@ -121,10 +116,9 @@ def _alone(
     window: tuple[int, int],
     result: Comparison,
 ) -> None:
-    limit_ns = other.begin.stall_ns if other.begin else 0
     slept_ns = write.slept_ns or write.dur_ns
     inside = window[0] <= write.t_ns and write.t_ns + write.dur_ns <= window[1]
-    if not inside or slept_ns - limit_ns <= tolerance_ns(slept_ns):
+    if not inside or slept_ns - other.limit_ns <= tolerance_ns(slept_ns):
         result.outside += 1
         return
     result.misses.append(f"{_describe(write, by)}: not seen by {not_by}")
@@ -160,29 +154,28 @@ def _pair_one(
     tids = {row.tid for row in rows}
     seen = set()
     for _, write in stream.writes:
-        if write.tid not in tids or (write.call or "write") not in GROUPS["writes"]:
+        if write.tid not in tids or not write.writes:
             continue
-        at = match(write, rows)
-        if at is None:
+        row = match(write, rows)
+        if row is None:
             result.misses.append(f"{_describe(write, name)}: not seen by the client")
             continue
-        seen.add(at)
+        seen.add(row)
         result.client_pairs += 1
-        longer_ns = rows[at].dur_ns - write.dur_ns
+        longer_ns = row.dur_ns - write.dur_ns
         near_ns = tolerance_ns(write.dur_ns)
         if not -near_ns <= longer_ns <= near_ns + awake_ns:
-            early_ns = write.t_ns - rows[at].t_ns
+            early_ns = write.t_ns - row.t_ns
             result.misses.append(
-                f"{_describe(write, name)}; {_describe(rows[at], 'client')}: "
+                f"{_describe(write, name)}; {_describe(row, 'client')}: "
                 f"{longer_ns / 1e6:.2f} ms longer, {early_ns / 1e6:.2f} ms of it "
                 "before the first sleep"
             )
     start_ns, end_ns = _common_window(stream)
-    limit_ns = stream.begin.stall_ns if stream.begin else 0
-    for at, row in enumerate(rows):
+    for row in rows:
         armed = start_ns <= row.t_ns and row.t_ns + row.dur_ns <= end_ns
         slept_ns = row.dur_ns - tolerance_ns(row.dur_ns) - awake_ns
-        if armed and at not in seen and slept_ns > limit_ns:
+        if armed and row not in seen and slept_ns > stream.limit_ns:
             result.misses.append(f"{_describe(row, 'client')}: not seen by {name}")
 
 
