@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from watcher.clocks import Clocks
 from watcher.output import INFO, NOTICE, WARNING, Entry, Output
 from watcher.trap import OPEN, Trap
-from writestall.chain.answers import Answer, Convoy
+from writestall.chain.answers import Answer
 from writestall.chain.cgroups import Naming
 from writestall.events.run_directory import RunDir
 from writestall.report.text import chain_lines
@@ -135,4 +135,4 @@ class Watched:
 def _tree_lines(answer: Answer, reported: Reported) -> Iterator[str]:
     chain = reported.chain
     chains = answer.chains.of([(chain.id, chain.write)])
-    yield from list(chain_lines(answer, Convoy(chains)))[1:]
+    yield from list(chain_lines(answer, chains))[1:]

@@ -6,10 +6,10 @@ Nothing here prints; report/ only formats these numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast
 
 from writestall.chain import totals
 from writestall.chain.cgroups import Labels
@@ -33,13 +33,8 @@ from writestall_base.units import many
 
 TOTALS = Question(Totals)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Convoy:
-    """Writes that waited for the same thing at the same time; the slowest is first."""
-
-    chains: Chains
+# Writes with their events' line numbers.
+Rows = list[tuple[int, Write]]
 
 
 @dataclass
@@ -54,14 +49,14 @@ class Answer:
     run: RunDir
     engine: str
     stream: Stream
-    writes: list[tuple[int, Write]]
+    writes: Rows
     log: Log | None = None
     application: Application | None = None
     notes: list[str] = field(default_factory=list)
-    unchosen: list[tuple[int, Write]] = field(default_factory=list)
+    unchosen: Rows = field(default_factory=list)
 
     @cached_property
-    def every_write(self) -> list[tuple[int, Write]]:
+    def every_write(self) -> Rows:
         """Those that --call left out, too: an application may have waited for any."""
         both = [*self.writes, *self.unchosen]
         return sorted(both, key=lambda row: row[1].t_ns) if self.unchosen else both
@@ -165,9 +160,14 @@ class Answer:
         return max((write.dur_ns for _, write in self.writes), default=0)
 
     @cached_property
-    def convoys(self) -> Convoys:
-        """The writes by what they waited for together."""
-        return Convoys(self)
+    def convoys(self) -> dict[int, Chains]:
+        """The chains that waited for the same thing at the same time, by what totals
+        have for it; both the convoys and the chains of each are the slowest first.
+        """
+        groups: dict[int, Rows] = {}
+        for key, row in zip(self.totals.convoys, self.slowest.writes, strict=True):
+            groups.setdefault(key, []).append(row)
+        return {key: self.chains.of(rows) for key, rows in groups.items()}
 
     @property
     def share_explained(self) -> float:
@@ -270,9 +270,6 @@ def answer(
     return found
 
 
-Rows = list[tuple[int, Write]]
-
-
 def _chosen(writes: Rows, calls: frozenset[str] | None) -> tuple[Rows, Rows]:
     """The calls of these names, and the others."""
     sides: tuple[Rows, Rows] = ([], [])
@@ -286,9 +283,7 @@ def _chosen(writes: Rows, calls: frozenset[str] | None) -> tuple[Rows, Rows]:
 DISKS_NUMBER = ("ext4", "xfs", "f2fs")
 
 
-def own_writes(
-    run: RunDir, stream: Stream, notes: list[str]
-) -> list[tuple[int, Write]]:
+def own_writes(run: RunDir, stream: Stream, notes: list[str]) -> Rows:
     """Writes to the run's file system; all of them where its number is not known."""
     dev = run.get("filesystem", "dev")
     numbered = bool(dev) or run.get("filesystem", "type") in DISKS_NUMBER
@@ -341,28 +336,3 @@ def _noted(problems: list[Problem], folder: str = "") -> list[str]:
     first = problems[0]
     place = f"{first.file}:{first.line}" if first.line else first.file
     return [f"{folder}{place}: {first.text}{more}; left out"]
-
-
-class Convoys(Sequence[Convoy]):
-    """Writes grouped by the root event they waited for at once; slowest first."""
-
-    def __init__(self, answer: Answer) -> None:
-        self._chains = answer.chains
-        groups: dict[int, list[tuple[int, Write]]] = {}
-        for key, row in zip(answer.totals.convoys, answer.slowest.writes, strict=True):
-            groups.setdefault(key, []).append(row)
-        self._groups = list(groups.values())
-        # The places of the groups by what their writes share.
-        self.places = {key: at for at, key in enumerate(groups)}
-
-    def __len__(self) -> int:
-        return len(self._groups)
-
-    @overload
-    def __getitem__(self, at: int) -> Convoy: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Convoy]: ...
-    def __getitem__(self, at: int | slice) -> Convoy | list[Convoy]:
-        if isinstance(at, slice):
-            return [Convoy(self._chains.of(rows)) for rows in self._groups[at]]
-        return Convoy(self._chains.of(self._groups[at]))

@@ -44,9 +44,9 @@ def writes(answer: Answer) -> Iterator[Row]:
     """Yield a row per stalled write, by start time."""
     run = run_name(answer)
     convoy_of = {
-        id: convoy.chains.writes[0][0]
-        for convoy in answer.convoys
-        for id, _ in convoy.chains.writes
+        id: convoy.writes[0][0]
+        for convoy in answer.convoys.values()
+        for id, _ in convoy.writes
     }
     for chain in answer.chains:
         write = chain.write

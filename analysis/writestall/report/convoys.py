@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import chain as chained
 from typing import Any
 
-from writestall.chain.answers import Answer, Convoy
+from writestall.chain.answers import Answer
+from writestall.chain.collect import Chains
 from writestall.chain.roots import Root
 from writestall.common.scales import S
 from writestall.events.contract import Write
@@ -45,14 +46,15 @@ class ConvoyView:
 
 def convoy_views(answer: Answer, heat: Heat) -> tuple[list[ConvoyView], dict[str, Any]]:
     """The convoys, slowest first, and the record of all stalled writes by cell."""
-    groups, totals = answer.convoys, answer.totals
+    groups, totals = list(answer.convoys.values()), answer.totals
+    place_of = {key: at for at, key in enumerate(answer.convoys)}
     places: dict[str, list[int]] = {}
     for at, (_, write) in enumerate(answer.slowest.writes):
         rows = places.setdefault(key_of(heat.grid.place(write)), [])
         if len(rows) < MOST_ROWS:
             rows.append(at)
     shown = chained(*places.values())
-    group_of = {at: groups.places[totals.convoys[at]] for at in shown}
+    group_of = {at: place_of[totals.convoys[at]] for at in shown}
     slowest = {key: group_of[rows[0]] for key, rows in places.items()}
     chosen = _chosen(heat.cells, slowest, len(groups))
     views = [
@@ -86,12 +88,10 @@ def _chosen(cells: list[Cell], slowest: dict[str, int], count: int) -> list[int]
     return sorted(chosen)
 
 
-def _view(answer: Answer, convoy: Convoy, number: int, grid: Grid) -> ConvoyView:
-    chain = convoy.chains[0]
+def _view(answer: Answer, convoy: Chains, number: int, grid: Grid) -> ConvoyView:
+    chain = convoy[0]
     write = chain.write
-    cells = dict.fromkeys(
-        key_of(grid.place(member)) for _, member in convoy.chains.writes
-    )
+    cells = dict.fromkeys(key_of(grid.place(member)) for _, member in convoy.writes)
     return ConvoyView(
         id=f"convoy-{number}",
         at=_at(write, grid),

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from msgspec import UNSET
 
-from writestall.chain.answers import Answer, Convoy
+from writestall.chain.answers import Answer
 from writestall.chain.cgroups import crosses
 from writestall.chain.collect import Chains
 from writestall.chain.merge import merged, unqueued
@@ -48,9 +48,9 @@ def report(
     for stream in journals(answer, []):
         yield from filled_by(stream, answer.labels, answer.run.get("device", "dev"))
     yield from (f"note: {note}" for note in answer.notes)
-    groups: Sequence[Convoy] = answer.convoys
+    groups = list(answer.convoys.values())
     if only is not None:
-        groups = [Convoy(answer.slowest[only - 1 : only])]
+        groups = [answer.slowest[only - 1 : only]]
         top = 1
     for convoy in groups[:top]:
         yield ""
@@ -179,9 +179,9 @@ def _phrase(root: Root) -> str:
     return phrases.get(root.cls, f"was spent in {root.cls} by {who}")
 
 
-def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
+def chain_lines(answer: Answer, convoy: Chains) -> Iterator[str]:
     """Yield one write's tree, and the writes that waited with it."""
-    chain = convoy.chains[0]
+    chain = convoy[0]
     write = chain.write
     unit_ns = unit_of(write.dur_ns)
     total = round(write.dur_ns / unit_ns)
@@ -201,7 +201,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
         f"explained {percent(chain.explained_ns, write.dur_ns)}   "
         f"root: {root!s} ({share}{did and f', {did}'})"
     )
-    yield from _company(answer, convoy.chains[1:])
+    yield from _company(answer, convoy[1:])
 
 
 def path_lines(answer: Answer, path: Chain) -> Iterator[str]:
