@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
 from writestall.chain import totals
@@ -54,6 +54,8 @@ class Answer:
     application: Application | None = None
     notes: list[str] = field(default_factory=list)
     unchosen: Rows = field(default_factory=list)
+    _gathered: dict[Question[Any], Collector] = field(init=False, default_factory=dict)
+    _made: dict[Callable[[Answer], Any], Any] = field(init=False, default_factory=dict)
 
     @cached_property
     def every_write(self) -> Rows:
@@ -99,20 +101,6 @@ class Answer:
         done = {id: totals.operation(io) for id, io in self.stream.ios}
         known = {id: what for id, what in done.items() if what}
         return Source(self.stream.blocks, roots, known)
-
-    @cached_property
-    def _gathered(self) -> dict[Question[Any], Collector]:
-        return {}
-
-    @cached_property
-    def _made(self) -> dict[Callable[[Answer], Any], Any]:
-        return {}
-
-    def once(self, make: Callable[[Answer], T]) -> T:
-        """What `make` computes of this answer; computed at the first call."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        return cast(T, self._made[make])
 
     def collect(
         self,
@@ -232,6 +220,18 @@ class Answer:
             "scenario": _scenario_name(self.run),
             "notes": self.notes,
         }
+
+
+def once(make: Callable[[Answer], T]) -> Callable[[Answer], T]:
+    """A function of an answer that computes its result at the first call alone."""
+
+    @wraps(make)
+    def made(answer: Answer) -> T:
+        if make not in answer._made:
+            answer._made[make] = make(answer)
+        return cast(T, answer._made[make])
+
+    return made
 
 
 def _scenario_name(run: RunDir) -> str | None:

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from writestall.chain.answers import Answer
+from writestall.chain.answers import Answer, once
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Root
 from writestall.common.windows import Window, common_ns, most_common, window_of
@@ -66,12 +66,9 @@ def _chain_of(answer: Answer, tid: int, window: Window) -> Chain | None:
     return answer.chains.of([row])[0] if row else None
 
 
+@once
 def stops(answer: Answer) -> list[Stop]:
     """The recorded pauses, longest first."""
-    return answer.once(_stops)
-
-
-def _stops(answer: Answer) -> list[Stop]:
     app = _application(answer)
     rows = sorted(app.pauses, key=lambda pause: -pause.dur_ns)
     return [_stop(answer, app, pause) for pause in rows]
@@ -116,12 +113,9 @@ def _waited(request: Request) -> Window:
     return begin_ns, begin_ns + request.lock_ns
 
 
+@once
 def worst_delays(answer: Answer) -> list[Delay]:
     """Of the requests whose time went mostly to one part, the slowest: one per part."""
-    return answer.once(_worst_delays)
-
-
-def _worst_delays(answer: Answer) -> list[Delay]:
     worst: dict[str, Request] = {}
     for request in _application(answer).requests:
         name = longest_part(request)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from writestall.chain.answers import Answer
+from writestall.chain.answers import Answer, once
 from writestall.chain.critical_paths import CriticalPaths
 from writestall.chain.parts import WAIT, Chain, Part
 from writestall.common.windows import Cover, Window, common_ns, window_of
@@ -355,12 +355,9 @@ def _longest_first(rows: list[Row], window: Window) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: -common_ns(window_of(row[1]), window)))
 
 
+@once
 def joins(answer: Answer) -> Joins | None:
     """The joined complaints; None where no program said anything."""
-    return answer.once(_joins)
-
-
-def _joins(answer: Answer) -> Joins | None:
     app = answer.application
     if app is None or not app.complaints.logs:
         return None
