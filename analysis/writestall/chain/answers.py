@@ -6,6 +6,7 @@ Nothing here prints; report/ only formats these numbers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -183,8 +184,8 @@ class Answer:
 
     def in_words(self, root: Root) -> str:
         """A root with its operations, where events record them."""
-        sums = self.totals.by_operation.get(root, {})
-        did = totals.in_words(sums, self.totals.by_root.get(root, 0))
+        of_root = self.totals.by_operation.get(root, Counter())
+        did = totals.in_words(of_root, self.totals.by_root[root])
         return f"{root} ({did})" if did else str(root)
 
     def operations_of(self, chain: Chain, root: Root, ns: int) -> str:

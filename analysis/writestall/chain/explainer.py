@@ -28,6 +28,7 @@ from writestall.chain.waits import (
 )
 from writestall.classify import endings as e
 from writestall.classify.owners import XFS_LOG, is_xfs_log
+from writestall.common.windows import window_of
 from writestall.events.blocks import Blocks
 from writestall.events.contract import Write
 from writestall.events.stream import Stream
@@ -80,19 +81,10 @@ class Explainer:
         group = self._cgroups.of(write.cgroup, write.cgroup_v1)
         task = task_of(write.tid, write.comm, write.kstack, group)
         self._begin()
-        parts: list[Part] = []
-        awake_ns = asleep_ns = 0
-        end_ns = write.t_ns + write.dur_ns
-        for span in self._timelines.spans(task.tid, write.t_ns, end_ns):
-            doing, start_ns, stop_ns, sleep = span
-            if doing == ASLEEP:
-                asleep_ns += stop_ns - start_ns
-                parts.append(self._asleep(task, sleep, start_ns, stop_ns))
-            elif doing == RUNQUEUE:
-                id_ = self._timelines.id(sleep)
-                parts.append(in_runqueue(task, start_ns, stop_ns, id_))
-            else:
-                awake_ns += stop_ns - start_ns
+        # Its time in no sleep has no parts yet.
+        parts = self._tiled(task, *window_of(write), lambda *_: ())
+        awake_ns = write.dur_ns - sum(part.dur_ns for part in parts)
+        asleep_ns = sum(part.dur_ns for part in parts if part.kind == WAIT)
         parts += self._rest(write, task, awake_ns, asleep_ns)
         return Chain(id, write, task, tuple(parts))
 

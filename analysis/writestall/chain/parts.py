@@ -103,9 +103,7 @@ class Part(Struct, frozen=True, gc=False):
 
     def leaves(self) -> list[Part]:
         """The roots below this part, itself when nothing is."""
-        found: list[Part] = []
-        _gather((self,), found)
-        return found
+        return _leaves((self,), [])
 
 
 class Chain(Struct, frozen=True, gc=False):
@@ -118,9 +116,7 @@ class Chain(Struct, frozen=True, gc=False):
 
     def leaves(self) -> list[Part]:
         """The roots of the whole write."""
-        found: list[Part] = []
-        _gather(self.parts, found)
-        return found
+        return _leaves(self.parts, [])
 
     @property
     def explained_ns(self) -> int:
@@ -128,9 +124,10 @@ class Chain(Struct, frozen=True, gc=False):
         return sum([part.explained_ns for part in self.parts])
 
 
-def _gather(parts: tuple[Part, ...], found: list[Part]) -> None:
+def _leaves(parts: tuple[Part, ...], found: list[Part]) -> list[Part]:
     for part in parts:
         if part.parts:
-            _gather(part.parts, found)
+            _leaves(part.parts, found)
         else:
             found.append(part)
+    return found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -96,10 +97,9 @@ class Roots:
         """A chain's roots in ns, each once, in the order of its leaves."""
         last, totals = self._last
         if last is not chain:
-            totals = {}
+            totals = Counter()
             for leaf in chain.leaves():
-                root = self.leaf(chain, leaf)
-                totals[root] = totals.get(root, 0) + leaf.dur_ns
+                totals[self.leaf(chain, leaf)] += leaf.dur_ns
             self._last = (chain, totals)
         return totals
 
@@ -112,13 +112,11 @@ class Roots:
         if leaf.cap:
             path, cap = level(self._limits, leaf.cap.cgroup, leaf.cap.op)
             return Root(cls, self._name(path), self.disk(chain.write.dev), cap)
-        device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
-        owner = leaf.submitter
+        owner, device = leaf.submitter, None
+        if cls == c.DEVICE_IO:
+            device = journal_disk(owner.comm) or self.disk(chain.write.dev)
         own = owner.tid == chain.write.tid and owner.role != c.JOURNAL
         return Root(cls, THE_WRITER if own else owner.name or owner.comm, device)
-
-    def _device_of(self, chain: Chain, leaf: Part) -> str:
-        return journal_disk(leaf.submitter.comm) or self.disk(chain.write.dev)
 
     def disk(self, dev: str | None) -> str:
         """The disk of files with that number."""
@@ -165,10 +163,10 @@ def journal_disk(comm: str) -> str | None:
 
 def largest_first(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Amounts summed up by key, largest first."""
-    totals: dict[Any, int] = {}
+    totals = Counter[Any]()
     for key, ns in rows:
-        totals[key] = totals.get(key, 0) + ns
-    return dict(sorted(totals.items(), key=lambda row: -row[1]))
+        totals[key] += ns
+    return dict(totals.most_common())
 
 
 Limits = dict[str, int]

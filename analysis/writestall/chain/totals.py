@@ -30,7 +30,7 @@ _WORDS = {
 }
 # A root is one operation's if that took as much of it; lesser ones are left out.
 MOST_OF_IT, LEAST_SHARE = 0.9, 0.1
-Sums = dict[Root, dict[str, int]]
+Sums = dict[Root, Counter[str]]
 
 
 def operation(io: Io) -> str | None:
@@ -53,8 +53,7 @@ def add_operations(
             continue
         op = next((of_event[id] for id in leaf.evidence if id in of_event), None)
         if op:
-            of_root = sums.setdefault(roots.leaf(chain, leaf), {})
-            of_root[op] = of_root.get(op, 0) + leaf.dur_ns
+            sums.setdefault(roots.leaf(chain, leaf), Counter())[op] += leaf.dur_ns
 
 
 def in_words(sums: Mapping[str, int], whole_ns: int) -> str:
@@ -81,21 +80,20 @@ class Totals:
 
     def __init__(self) -> None:
         self.explained_ns = 0
-        self.by_class: dict[str, int] = {}
-        self.by_root: dict[Root, int] = {}
+        self.by_class = Counter[str]()
+        self.by_root = Counter[Root]()
         self.by_operation: Sums = {}
         self.convoys, self.main_ns = array("q"), array("q")
         self.main_roots: list[Root] = []
 
     def add(self, chain: Chain, source: Source) -> None:
         """Takes a chain in."""
-        by_class, by_root = self.by_class, self.by_root
         for part in chain.parts:
             self.explained_ns += part.explained_ns
-            by_class[part.cls] = by_class.get(part.cls, 0) + part.dur_ns
+            self.by_class[part.cls] += part.dur_ns
         main, main_ns = _NO_ROOT, 0
         for root, ns in source.roots.of(chain).items():
-            by_root[root] = by_root.get(root, 0) + ns
+            self.by_root[root] += ns
             if ns > main_ns:
                 main, main_ns = root, ns
         add_operations(self.by_operation, chain, source.roots, source.operations)
@@ -109,14 +107,10 @@ class Totals:
     def join(self, other: Totals) -> None:
         """Takes in those of later chains."""
         self.explained_ns += other.explained_ns
-        for cls, ns in other.by_class.items():
-            self.by_class[cls] = self.by_class.get(cls, 0) + ns
-        for root, ns in other.by_root.items():
-            self.by_root[root] = self.by_root.get(root, 0) + ns
+        self.by_class.update(other.by_class)
+        self.by_root.update(other.by_root)
         for root, operations in other.by_operation.items():
-            of_root = self.by_operation.setdefault(root, {})
-            for op, ns in operations.items():
-                of_root[op] = of_root.get(op, 0) + ns
+            self.by_operation.setdefault(root, Counter()).update(operations)
         self.convoys += other.convoys
         self.main_roots += other.main_roots
         self.main_ns += other.main_ns
