@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from io import TextIOWrapper
 from pathlib import Path
 
-from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
 from writestall_base import files
 from writestall_base.units import US_NS
@@ -66,6 +65,10 @@ class Complaint:
         return self.tid is None
 
 
+class NoClockError(Exception):
+    """A log in time of day, in a run whose clocks are not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Map time of day to CLOCK_MONOTONIC, as both stood when the run began."""
@@ -78,18 +81,13 @@ class Clock:
         there = run.realtime_ns(0)
         return Clock(None if there is None else -there)
 
-    def monotonic_ns(self, at: datetime) -> int | None:
-        """CLOCK_MONOTONIC of a time of day."""
+    def monotonic_ns(self, at: datetime) -> int:
+        """CLOCK_MONOTONIC of a time of day; raises NoClockError."""
         if self.offset_ns is None:
-            return None
+            raise NoClockError
         since = at - EPOCH
         whole_us = (since.days * 86_400 + since.seconds) * 1_000_000
         return (whole_us + since.microseconds) * US_NS + self.offset_ns
-
-
-def no_clock(path: Path) -> Problem:
-    """A log in time of day, in a run whose clocks are not known."""
-    return Problem(path.name, 0, "no clock in manifest.json to read its times by")
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from writestall.events.application_clock import Clock, Complaint
+from writestall.events.application_clock import Clock, Complaint, NoClockError
 from writestall.events.lines import Problem
 from writestall.events.programs import (
     etcd,
@@ -98,21 +98,27 @@ def read_complaints(run: RunDir) -> Complaints:
     for path in sorted((run.path / FOLDER).glob("*/*")):
         if program := PROGRAMS.get(path.name):
             found.logs.append(path.name)
-            for row in _kept(program.read(path, clock), found.problems):
+            for row in _kept(path, program.read(path, clock), found.problems):
                 joined = row.tid is not None or program.comms
                 (found.rows if joined else found.unjoined).append(row)
         elif path.name == jfr.FILE:
-            found.recorded += _kept(jfr.read(path, clock), found.problems)
+            found.recorded += _kept(path, jfr.read(path, clock), found.problems)
         elif path.name == jvm.THREADS_FILE:
             found.names |= jvm.names(path.parent)
     found.rows.sort(key=lambda row: row.t_ns)
     return found
 
 
-def _kept(rows: Iterable[T | Problem], problems: list[Problem]) -> Iterator[T]:
-    """The rows; what is a problem goes to the others."""
-    for row in rows:
-        if isinstance(row, Problem):
-            problems.append(row)
-        else:
-            yield row
+def _kept(
+    path: Path, rows: Iterable[T | Problem], problems: list[Problem]
+) -> Iterator[T]:
+    """The rows of a log; what is a problem goes to the others."""
+    try:
+        for row in rows:
+            if isinstance(row, Problem):
+                problems.append(row)
+            else:
+                yield row
+    except NoClockError:
+        why = "no clock in manifest.json to read its times by"
+        problems.append(Problem(path.name, 0, why))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.events.application_clock import Clock, Complaint, no_clock, text_lines
+from writestall.events.application_clock import Clock, Complaint, text_lines
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
 
@@ -52,9 +52,6 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
         except UNREADABLE:
             continue  # `took` is a word of other lines too
         end_ns = clock.monotonic_ns(line.ts)
-        if end_ns is None:
-            yield no_clock(path)
-            return
         dur_ns = duration_ns(line.took)
         noun = line.msg if line.msg == SYNC else "slow request"
         start_ns = end_ns - dur_ns

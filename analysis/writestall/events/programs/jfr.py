@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.events.application_clock import Clock, no_clock
+from writestall.events.application_clock import Clock, NoClockError
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
 from writestall_base import files
@@ -30,10 +30,9 @@ NS = 1_000_000_000
 
 
 class Thread(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A thread; the JVM's own have no Java name."""
+    """A thread."""
 
     os_thread_id: int
-    java_name: str | None = None
 
 
 class Values(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -90,24 +89,22 @@ def read(path: Path, clock: Clock) -> Iterator[Recorded | Problem]:
     """All events that a thread is known of, by time."""
     try:
         found = msgspec.json.decode(files.content(path), type=Recording)
+        if clock.offset_ns is None:
+            raise NoClockError
         rows = [_row(event, clock) for event in found.recording.events]
     except (*UNREADABLE, ValueError) as error:
         yield Problem(path.name, 0, str(error))
-        return
-    if clock.offset_ns is None:
-        yield no_clock(path)
         return
     yield from sorted(filter(None, rows), key=lambda row: row.t_ns)
 
 
 def _row(event: Event, clock: Clock) -> Recorded | None:
     values = event.values
-    t_ns = clock.monotonic_ns(values.start_time)
-    if t_ns is None or values.event_thread is None:
+    if values.event_thread is None:
         return None
     owner = values.previous_owner
     return Recorded(
-        t_ns,
+        clock.monotonic_ns(values.start_time),
         duration_ns(values.duration),
         values.event_thread.os_thread_id,
         event.type == MONITOR,

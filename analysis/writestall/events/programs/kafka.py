@@ -18,13 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.events.application_clock import (
-    Clock,
-    Complaint,
-    Stage,
-    no_clock,
-    text_lines,
-)
+from writestall.events.application_clock import Clock, Complaint, Stage, text_lines
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
 from writestall.events.programs import jvm
@@ -115,9 +109,6 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
             yield Problem(path.name, number, str(error))
             continue
         end_ns = clock.monotonic_ns(at)
-        if end_ns is None:
-            yield no_clock(path)
-            return
         if line is None:
             yield _roll(found, end_ns, tids.get(found["thread"]))
         elif line.kind not in WAITS_BY_INTENT:

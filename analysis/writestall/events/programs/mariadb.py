@@ -15,13 +15,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from writestall.events.application_clock import (
-    EPOCH,
-    Clock,
-    Complaint,
-    no_clock,
-    text_lines,
-)
+from writestall.events.application_clock import EPOCH, Clock, Complaint, text_lines
 from writestall.events.lines import Problem
 from writestall_base.units import MS_NS, US_NS
 
@@ -41,9 +35,6 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
             continue
         at = EPOCH + timedelta(microseconds=int(found["at_us"]))
         start_ns = clock.monotonic_ns(at)
-        if start_ns is None:
-            yield no_clock(path)
-            return
         what = found[4][:MOST_CHARACTERS].strip()
         tid = int(found["tid"]) if found["tid"] else None
         dur_ns = int(found["took_us"]) * US_NS

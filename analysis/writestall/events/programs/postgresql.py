@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from writestall.events.application_clock import Clock, Complaint, no_clock, text_lines
+from writestall.events.application_clock import Clock, Complaint, text_lines
 from writestall.events.lines import Problem
 from writestall_base.units import MS_NS, S_NS
 
@@ -36,9 +36,6 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
             continue
         at = datetime.strptime(found["at"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
         end_ns = clock.monotonic_ns(at)
-        if end_ns is None:
-            yield no_clock(path)
-            return
         dur_ns = round(float(found["took"]) * (MS_NS if slow else S_NS))
         what = slow["what"][:MOST_CHARACTERS].strip() if slow else "checkpoint: sync"
         tid, start_ns = int(found["pid"]), end_ns - dur_ns

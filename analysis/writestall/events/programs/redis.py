@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from writestall.events.application_clock import Clock, Complaint, no_clock, text_lines
+from writestall.events.application_clock import Clock, Complaint, text_lines
 from writestall.events.lines import Problem
 from writestall_base.units import MS_NS, S_NS
 
@@ -34,9 +34,6 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
         if event == TWICE:
             continue
         end_ns = clock.monotonic_ns(at)
-        if end_ns is None:
-            yield no_clock(path)
-            return
         noun, start_ns = f"{event} event", end_ns - dur_ns
         yield Complaint(
             "redis", start_ns, dur_ns, event, None, "redis-server", S_NS, noun
