@@ -35,7 +35,7 @@ class Metrics:
         self._stalls(self.registry)
         self._tracer(self.registry)
         # What was counted elsewhere, and is in a counter already.
-        self._counted: dict[tuple[str, str], float] = {}
+        self._counted: dict[Counter, float] = {}
 
     def _stalls(self, to: CollectorRegistry) -> None:
         self._stall = Histogram(
@@ -123,7 +123,6 @@ class Metrics:
             "writestall_undumped", "Run directories wanted and not written.",
             ("trigger",), registry=to,
         )  # fmt: skip
-
         self._unread = Counter(
             "writestall_unread_files",
             "Files of processes, such as executables, that could not be read.",
@@ -153,12 +152,12 @@ class Metrics:
     def follow(self, explaining: Explaining, unprinted: int = 0) -> None:
         """Bring what was counted elsewhere up to date."""
         counts = explaining.counts
-        self._raise(self._events, "events", counts.events)
-        self._raise(self._unreported, "unreported", counts.unreported)
-        self._raise(self._evicted, "evicted", explaining.ring.evicted)
-        self._raise(self._unprinted, "unprinted", unprinted)
+        self._raise(self._events, counts.events)
+        self._raise(self._unreported, counts.unreported)
+        self._raise(self._evicted, explaining.ring.evicted)
+        self._raise(self._unprinted, unprinted)
         for what, count in {"events": 0, **counts.lost}.items():
-            self._raise(self._lost.labels(what), "lost", count, what)
+            self._raise(self._lost.labels(what), count)
         begin = explaining.begin
         self._armed.set(begin is not None and explaining.end is None)
         if begin:
@@ -178,9 +177,8 @@ class Metrics:
     def cost(self, costs: Iterable[Cost]) -> None:
         """Take what the tracer's processes have cost so far."""
         for one in costs:
-            label = one.process
-            self._raise(self._cpu.labels(label), "cpu", one.cpu_s, label)
-            self._resident.labels(label).set(one.resident_bytes)
+            self._raise(self._cpu.labels(one.process), one.cpu_s)
+            self._resident.labels(one.process).set(one.resident_bytes)
 
     def missing(self, probes: Iterable[str]) -> None:
         """Take the probes that did not load."""
@@ -199,9 +197,9 @@ class Metrics:
         """Count files of processes that could not be read."""
         self._unread.inc(files)
 
-    def _raise(self, counter: Counter, name: str, now: float, label: str = "") -> None:
+    def _raise(self, counter: Counter, now: float) -> None:
         """Raise a counter to what was counted elsewhere; that never falls."""
-        before = self._counted.get((name, label), 0)
+        before = self._counted.get(counter, 0)
         if now > before:
             counter.inc(now - before)
-            self._counted[name, label] = now
+            self._counted[counter] = now
