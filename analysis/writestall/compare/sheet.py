@@ -47,68 +47,46 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The page; `fixed` is a hash of what was planned before the first run."""
+    """The page: a table, and `facts` beside it. `fixed` is a hash of what was planned
+    before the first run."""
 
     headline: str
     question: str
     rule: str
     plan: str
     fixed: str
-    noise: str
-    resolution: str
-    value: str
-    against: str
-    elsewhere: list[tuple[str, str]]
-    lines: list[Line]
     untested: list[str]
-    after: str
-    environment: str
-    command: str
-
-    @property
-    def facts(self) -> list[tuple[str, str]]:
-        """What the page states beside its table."""
-        return [
-            ("question", self.question),
-            ("rule", self.rule),
-            ("plan", f"{self.plan} (fixed as {self.fixed})"),
-            ("noise floor", self.noise),
-            *self.elsewhere,
-            ("resolution", self.resolution),
-            ("not tested", "; ".join(self.untested)),
-            ("environment", self.environment),
-            ("after the rollout", self.after),
-            ("repeat", self.command),
-        ]
-
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """The table's headings."""
-        compared = (self.value, self.against, "lower in")
-        return ("option", "verdict", *compared, *LAST_HEADINGS)
+    facts: list[tuple[str, str]]
+    headings: tuple[str, ...]
+    lines: list[Line]
 
 
 def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
     """The sheet of an answer and its verdicts."""
     comparison = answer.comparison
-    plan = comparison.plan
+    question, rule = _question(answer), _rule(answer, held_to)
+    plan, fixed = planned.said(comparison.plan), planned.fixed(comparison.plan)
+    gaps = list(untested(answer))
     several = bool(comparison.kernels or comparison.severities)
+    against = "against" if several else f"against {comparison.baseline.name}"
+    compared = (wording.label(answer), against, "lower in")
+    facts = [
+        ("question", question),
+        ("rule", rule),
+        ("plan", f"{plan} (fixed as {fixed})"),
+        ("noise floor", _noise(answer)),
+        *(_elsewhere(answer, 0) if verdicts else ()),
+        ("resolution", resolution(answer)),
+        ("not tested", "; ".join(gaps)),
+        ("environment", _environment(answer)),
+        ("after the rollout", _after(answer, verdicts)),
+        ("repeat", planned.command(comparison.plan)),
+    ]
     return Sheet(
         headline(answer, verdicts),
-        _question(answer),
-        _rule(answer, held_to),
-        planned.said(plan),
-        planned.fixed(plan),
-        _noise(answer),
-        resolution(answer),
-        wording.label(answer),
-        "against" if several else f"against {comparison.baseline.name}",
-        list(_elsewhere(answer, 0)) if verdicts else [],
+        *(question, rule, plan, fixed, gaps, facts),
+        ("option", "verdict", *compared, *LAST_HEADINGS),
         [_line(answer, row, verdicts) for row in answer.ranking],
-        list(untested(answer)),
-        _after(answer, verdicts),
-        _environment(answer),
-        planned.command(plan),
     )
 
 
@@ -263,12 +241,9 @@ def _rule(answer: Answer, held_to: Rules) -> str:
     if not limits:
         return "none: --objective and --margin state one"
     lost = "" if held_to.may_lose else "; nothing that fsync(2) confirmed is lost"
-    late = "" if held_to == _planned(answer) else " (given after the plan was made)"
+    is_planned = held_to == rules.of_plan(answer.comparison.plan)
+    late = "" if is_planned else " (given after the plan was made)"
     return "; ".join(limits) + lost + late
-
-
-def _planned(answer: Answer) -> Rules:
-    return rules.of_plan(answer.comparison.plan)
 
 
 def _environment(answer: Answer) -> str:
@@ -290,9 +265,8 @@ def _noise(answer: Answer) -> str:
     noise = answer.noise
     if noise is None:
         return "not measured: the plan does not repeat the baseline"
-    gap = wording.contrast(answer, noise)
-    between = f" ({gap.interval})" if gap.interval else ""
-    text = f"{noise.baseline} against itself: {gap.value}{between}"
+    gap = _with_interval(wording.contrast(answer, noise))
+    text = f"{noise.baseline} against itself: {gap}"
     if noise.clear:
         return f"{text}, clear: void"
     text += f", not clear (p {noise.p:.2f})"

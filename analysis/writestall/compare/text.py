@@ -56,9 +56,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
     for name, value in sheet.facts:
         yield f"{name}: {value}"
     yield ""
-    yield from aligned(
-        [list(sheet.headings), *(list(line.cells) for line in sheet.lines)]
-    )
+    yield from aligned([sheet.headings, *(line.cells for line in sheet.lines)])
     for line in sheet.lines:
         if line.reasons:
             yield f"  {line.option}: {line.reasons}"
@@ -67,9 +65,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
 def _loads(answer: Answer) -> Iterator[str]:
     """Yield the loads that options hold, if there are several loads."""
     if levels := view.loads(answer):
-        cells = [list(view.LOAD_HEADINGS)]
-        cells += [[one.percent, one.wanted, one.held, one.beyond] for one in levels]
-        yield from aligned(cells)
+        yield from aligned([view.LOAD_HEADINGS, *levels])
         yield view.chosen_load(answer)
         yield ""
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,16 +39,6 @@ class Row:
     counts: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """A level of load as text: how many options held it, and which did not."""
-
-    percent: str
-    wanted: str
-    held: str
-    beyond: str
-
-
 def amount(value: float, unit: str) -> str:
     """Format a number with its unit."""
     if unit == "ns":
@@ -64,11 +54,14 @@ def number(estimate: Estimate | None, unit: str) -> Number:
     """Format an estimate; a dash if there is none."""
     if estimate is None:
         return Number("-", "", None)
-    value = amount(estimate.value, unit)
-    if estimate.low is None or estimate.high is None:
-        return Number(value, "", estimate.value)
-    between = _between(amount(estimate.low, unit), amount(estimate.high, unit))
-    return Number(value, between, estimate.value)
+    return _number(estimate, lambda value: amount(value, unit))
+
+
+def _number(estimate: Estimate, text: Callable[[float], str]) -> Number:
+    between = ""
+    if estimate.low is not None and estimate.high is not None:
+        between = _between(text(estimate.low), text(estimate.high))
+    return Number(text(estimate.value), between, estimate.value)
 
 
 def rows(answer: Answer) -> list[Row]:
@@ -102,16 +95,16 @@ def label(answer: Answer) -> str:
 LOAD_HEADINGS = ("load", "requests/s", "held by", "overloaded")
 
 
-def loads(answer: Answer) -> list[Load]:
-    """Each level of load as text; empty if there is only one."""
+def loads(answer: Answer) -> list[tuple[str, ...]]:
+    """The cells of each level of load, by LOAD_HEADINGS; empty if there is only one."""
     levels = answer.comparison.levels
     return [_load(level) for level in levels] if len(levels) > 1 else []
 
 
-def _load(level: Level) -> Load:
+def _load(level: Level) -> tuple[str, ...]:
     beyond = [f"{name} (did {percent(share)})" for name, share in level.beyond.items()]
     known = sum(1 for option in level.options if option.counted)
-    return Load(
+    return (
         f"{level.load} %",
         amount(level.wanted_per_s, "/s"),
         f"{known - len(beyond)} of {known}",
@@ -128,25 +121,15 @@ def chosen_load(answer: Answer) -> str:
 
 def contrast(answer: Answer, pair: Pair) -> Number:
     """How an option differs from the baseline: `1.95x`, `+0.42 %-points`, `-12 s/h`."""
-    column, found = answer.by, pair.contrast
-    if column.by_ratio:
-        texts = [f"{one:.2f}x" for one in _ends(found)]
-    else:
-        texts = [_signed(one, column.unit) for one in _ends(found)]
-    return Number(texts[0], _between(*texts[1:]), found.value)
+    if answer.by.by_ratio:
+        return _number(pair.contrast, lambda factor: f"{factor:.2f}x")
+    return _number(pair.contrast, lambda gap: _signed(gap, answer.by.unit))
 
 
-def _between(low: str = "", high: str = "") -> str:
+def _between(low: str, high: str) -> str:
     """`16.9 to 36.7 ms`: the unit once."""
     _, blank, words = high.partition(" ")
-    return f"{low.removesuffix(blank + words)} to {high}" if high else ""
-
-
-def _ends(estimate: Estimate) -> list[float]:
-    """The value and, where there is an interval, its ends."""
-    if estimate.low is None or estimate.high is None:
-        return [estimate.value]
-    return [estimate.value, estimate.low, estimate.high]
+    return f"{low.removesuffix(blank + words)} to {high}"
 
 
 def _signed(value: float, unit: str) -> str:

@@ -131,7 +131,8 @@ def test_runs_that_the_host_disturbed_are_counted(two: Path) -> None:
     (two / "disturbed/1/quick-at-100/4").mkdir(parents=True)
     found = answer(two)
     made = sheet.of(found, Rules(), [])
-    assert "15 of 16 runs count, 3 that the host disturbed" in made.environment
+    environment = dict(made.facts)["environment"]
+    assert "15 of 16 runs count, 3 that the host disturbed" in environment
     said = list(wording.caveats(found))
     assert (
         "quick round 4 does not count: the host disturbed each of its tries (1)" in said
@@ -269,7 +270,7 @@ def test_the_load_of_the_host_stands_beside_the_runs(two: Path) -> None:
         (two / f"machines/{number}.json").write_text(json.dumps(machine))
     made = sheet.of(answer(two), Rules(), [])
     loss = "host lab1 (2 CPUs), load 0.2 to 9.6, steal up to 3.0 %"
-    assert loss in made.environment
+    assert loss in dict(made.facts)["environment"]
 
 
 @pytest.mark.parametrize("bad", ["busy", [], {"node": 1}, {"node": "a", "cpus": "b"}])
