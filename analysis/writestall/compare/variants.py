@@ -26,64 +26,51 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, the value that a row has for it, and how that is written."""
+    """A heading, the path of keys to its value in a row, and how that is written."""
 
     name: str
-    value: Callable[[Row], float | None]
+    path: str
     write: Callable[[float], str]
 
-
-def _of(*keys: str) -> Callable[[Row], float | None]:
-    """The value at a path of keys; None where one is missing."""
-
-    def value(row: Row) -> float | None:
+    def value(self, row: Row) -> float | None:
+        """None where a key is missing."""
         found: Any = row
-        for key in keys:
+        for key in self.path.split("."):
             found = (found or {}).get(key)
         return None if found is None else float(found)
 
-    return value
 
-
-def _ns(name: str, *keys: str) -> Column:
-    return Column(name, _of(*keys), lambda ns: ms(round(ns)))
-
-
-def _count(name: str, *keys: str) -> Column:
-    return Column(name, _of(*keys), lambda count: f"{count:.4g}")
-
-
-def _whole(name: str, *keys: str) -> Column:
-    return Column(name, _of(*keys), lambda count: f"{count:.0f}")
+def _ms(ns: float) -> str:
+    return ms(round(ns))
 
 
 COLUMNS: dict[str | None, tuple[Column, ...]] = {
     SAFEPOINT: (
-        _whole("pauses", "pause", "count"),
-        _ns("p50", "pause", "p50_ns"),
-        _ns("max", "pause", "max_ns"),
-        _ns("most logging", "longest_logging_ns"),
-        _whole("threads", "longest_pause", "threads"),
-        _ns("slowest write", "write", "max_ns"),
-        _ns("work p99.9", "latency", "p999_ns"),
+        Column("pauses", "pause.count", "{:.0f}".format),
+        Column("p50", "pause.p50_ns", _ms),
+        Column("max", "pause.max_ns", _ms),
+        Column("most logging", "longest_logging_ns", _ms),
+        Column("threads", "longest_pause.threads", "{:.0f}".format),
+        Column("slowest write", "write.max_ns", _ms),
+        Column("work p99.9", "latency.p999_ns", _ms),
     ),
     BROKER: (
-        _whole("requests", "latency", "count"),
-        _ns("p50", "latency", "p50_ns"),
-        _ns("p99", "latency", "p99_ns"),
-        _ns("max", "latency", "max_ns"),
-        _ns("write p99.9", "write", "p999_ns"),
-        _ns("slowest write", "write", "max_ns"),
+        Column("requests", "latency.count", "{:.0f}".format),
+        Column("p50", "latency.p50_ns", _ms),
+        Column("p99", "latency.p99_ns", _ms),
+        Column("max", "latency.max_ns", _ms),
+        Column("write p99.9", "write.p999_ns", _ms),
+        Column("slowest write", "write.max_ns", _ms),
     ),
 }
 # Of any other client; "stalled" is of all tasks on the disk.
 CLIENT = (
-    _whole("calls", "latency", "count"),
-    _ns("p50", "latency", "p50_ns"),
-    _ns("p99", "latency", "p99_ns"),
-    _ns("max", "latency", "max_ns"),
-    _count("stalled", "stalls"),
-    _ns("in sum", "stall_ns"),
+    Column("calls", "latency.count", "{:.0f}".format),
+    Column("p50", "latency.p50_ns", _ms),
+    Column("p99", "latency.p99_ns", _ms),
+    Column("max", "latency.max_ns", _ms),
+    Column("stalled", "stalls", "{:.4g}".format),
+    Column("in sum", "stall_ns", _ms),
 )
 OWN_CAUSE, ANY_CAUSE = "its writes waited for", "they waited for"
 NOTHING = {OWN_CAUSE: "no write of its own stalled", ANY_CAUSE: "nothing stalled"}
