@@ -6,10 +6,11 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from writestall.compare.folder import WANTED_LOAD
-from writestall_base.designs import RECORDED_CALLS
+from writestall_base.designs import PLANNED, RECORDED_CALLS
 from writestall_base.units import many
 
 # Keys of a plan that change when rounds are added, or carried out in another way.
@@ -27,6 +28,22 @@ def said(plan: dict[str, Any]) -> str:
     if folders := plan.get("folders"):
         text += f"; {len(folders)} folders, joined after they were run"
     return text
+
+
+def level(rounds: int, looks: Sequence[int], added: Sequence[int] = ()) -> float:
+    """The part of the error probability that a read at so many rounds may spend, 0 to
+    1; 0 where no look was planned.
+
+    A comparison may be read, get more rounds and be read again. The parts of all reads
+    sum to 1, so that the error rates of statistics.py hold for all of them together,
+    however they depend on each other (Bonferroni's inequality). The looks that the plan
+    names share PLANNED alike; each that was added later gets half of what is left then.
+    """
+    if rounds in looks:
+        return PLANNED / len(looks)
+    if rounds in added:
+        return (1 - PLANNED) / 2.0 ** (1 + list(added).index(rounds))
+    return 0.0
 
 
 def fixed(plan: dict[str, Any]) -> str:

@@ -10,13 +10,13 @@ comes behind it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from writestall.compare import changes, looks, statistics
-from writestall.compare.changes import Change
+from writestall.compare import changes, planned, statistics
+from writestall.compare.changes import HOUR_S, Change
 from writestall.compare.design import Design
 from writestall.compare.folder import Comparison, Option, Run
 from writestall.compare.statistics import Array, Estimate, Tested
@@ -24,7 +24,6 @@ from writestall_base import designs
 from writestall_base.errors import UserError
 from writestall_base.units import S_NS, duration_ns
 
-HOUR_S = 3600
 QUANTILES = {
     "p50": 0.5,
     "p90": 0.9,
@@ -124,7 +123,7 @@ class Resolution:
     find it, `effect_at` what the present rounds find; None if nothing known does.
 
     `least` are the rounds below which nothing can be clear, `level` the part of the
-    error probability that this look may spend (looks.py).
+    error probability that this look may spend (planned.py).
     """
 
     effect: float
@@ -179,7 +178,7 @@ def answer(
     column = BY_KEY[CHOICES[by]]
     plan = comparison.plan
     rounds = plan["rounds"]
-    level = looks.level(rounds, plan.get("looks", [rounds]), plan.get("added", ()))
+    level = planned.level(rounds, plan.get("looks", [rounds]), plan.get("added", ()))
     own = Own.read(comparison, slo_ns, column)
     pairs = own.pairs(level)
     noise = own.noise(level)
@@ -405,7 +404,7 @@ def _largest(ns_by_name: Counter[str]) -> str | None:
 
 def pooled_share(option: Option, slo_ns: int) -> float:
     """The share of all requests of an option's runs over the limit, 0 to 1."""
-    runs: Sequence[Run] = option.counted
-    return sum(run.requests.over(slo_ns) for run in runs) / sum(
-        run.requests.count for run in runs
+    requests = [run.requests for run in option.counted]
+    return sum(one.over(slo_ns) for one in requests) / sum(
+        one.count for one in requests
     )

@@ -35,7 +35,8 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 import run_models
 from run_models import MODELS, OVER, P999, Array
-from writestall.compare import looks, rules, statistics
+from writestall.compare import rules, statistics
+from writestall.compare.planned import level
 from writestall.compare.ranking import Own
 from writestall_base import designs
 
@@ -152,7 +153,7 @@ def grown(seed: int, model: str, options: int) -> Row:
     for rounds in LOOKS:
         rows = {name: row[:rounds] for name, row in whole.of.items()}
         own = Own(rows, whole.baseline, whole.repeated, whole.by_ratio)
-        ever |= any(p.clear for p in own.pairs(looks.level(rounds, LOOKS)))
+        ever |= any(p.clear for p in own.pairs(level(rounds, LOOKS)))
     return {"false": bool(ever)}
 
 

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from writestall.compare import looks, statistics
+from writestall.compare import statistics
+from writestall.compare.planned import level
 from writestall.compare.statistics import Array
 from writestall_base import designs
 
@@ -172,9 +173,9 @@ def test_fewer_rounds_cannot_show_even_a_perfect_difference(
 
 def test_all_looks_spend_what_there_is() -> None:
     planned, added = (8, 12, 16), (20, 24, 40)
-    parts = [looks.level(rounds, planned, added) for rounds in (*planned, *added)]
+    parts = [level(rounds, planned, added) for rounds in (*planned, *added)]
     assert sum(parts) < 1
-    assert looks.level(9, planned, added) == 0
-    assert looks.level(8, [8]) == designs.PLANNED
-    every: Array = np.array([looks.level(n, [8], range(9, 60)) for n in range(8, 60)])
+    assert level(9, planned, added) == 0
+    assert level(8, [8]) == designs.PLANNED
+    every: Array = np.array([level(n, [8], range(9, 60)) for n in range(8, 60)])
     assert every.sum() == pytest.approx(1)
