@@ -50,8 +50,7 @@ class Change:
 
 def between(comparison: Comparison, option: Option) -> Change | None:
     """The change, in the rounds in which runs of both count and were traced."""
-    name = option.against or comparison.baseline.name
-    reference = next(one for one in comparison.options if one.name == name)
+    reference = comparison.reference(option)
     runs = {run.round: run for run in reference.counted if run.stall_ns is not None}
     pairs = [
         (run, runs[run.round])
@@ -63,7 +62,7 @@ def between(comparison: Comparison, option: Option) -> Change | None:
     stalled = [[(run, run.stall_ns) for run in pair] for pair in pairs]
     return Change(
         option.name,
-        name,
+        reference.name,
         len(pairs),
         sum(_per_hour(*one) - _per_hour(*other) for one, other in stalled) / len(pairs),
         _largest(pairs, BY_CLASS),

@@ -66,10 +66,9 @@ def between(option: Option, baseline: Option) -> Curve | None:
 
 def curves(comparison: Comparison) -> list[Curve]:
     """The curves of all options, that of the baseline's repetition first."""
-    by_name = {one.name: one for one in comparison.options}
     repeated = [comparison.repeated] if comparison.repeated else []
     found = (
-        between(option, by_name[option.against or comparison.baseline.name])
+        between(option, comparison.reference(option))
         for option in (*repeated, *comparison.others)
     )
     return [one for one in found if one]

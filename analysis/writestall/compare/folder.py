@@ -172,6 +172,11 @@ class Comparison:
         names = [one.severity for one in self.options if one.severity]
         return list(dict.fromkeys(names))
 
+    def reference(self, option: Option) -> Option:
+        """What an option is compared with."""
+        name = option.against or self.baseline.name
+        return next(one for one in self.options if one.name == name)
+
     def is_reference(self, option: Option) -> bool:
         """Whether it is the baseline, or the baseline's option on another disk."""
         elsewhere = option.severity != self.baseline.severity and option.follows
@@ -198,8 +203,9 @@ def open_comparison(
     levels = [_level(path, plan, percent, bound) for percent in plan["loads"]]
     counted = [level for level in levels if level.counted]
     if not counted:
-        reason = _first_reason(levels[0].options)
-        raise UserError(f"{path}: no run counts; {reason}")
+        first = levels[0].options[0]
+        why = f"{first.name} round {first.runs[0].round}: {first.runs[0].why_not}"
+        raise UserError(f"{path}: no run counts; {why}")
     machines = [verdict for one in paths for verdict in _machines(one)]
     cuts = {
         row["name"]: path / "crash" / row.get("crash", row["name"])
@@ -249,11 +255,6 @@ def _machines(path: Path) -> list[dict[str, Any]]:
         except (OSError, ValueError, TypeError):
             continue
     return found
-
-
-def _first_reason(options: list[Option]) -> str:
-    run = options[0].runs[0]
-    return f"{options[0].name} round {run.round}: {run.why_not}"
 
 
 def _run(path: Path, number: int, bound: Bound) -> Run:

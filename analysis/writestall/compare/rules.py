@@ -110,13 +110,10 @@ def _undecidable(answer: Answer, option: Option, tail: float) -> Iterator[str]:
 
 def _losses(answer: Answer, rules: Rules, option: Option) -> Iterator[str]:
     for kept in answer.comparison.kept:
-        if kept.option == option.name and kept.synced.lost_synced:
-            lost = many(kept.synced.lost_synced, "record")
-            reason = (
-                f"lost {lost} that fsync(2) had confirmed, in {kept.losing_cuts} cuts"
-            )
-            if not rules.may_lose:
-                yield reason
+        count = kept.synced.lost_synced
+        if kept.option == option.name and count and not rules.may_lose:
+            lost = f"lost {many(count, 'record')} that fsync(2) had confirmed"
+            yield f"{lost}, in {kept.losing_cuts} cuts"
 
 
 def _by_rule(
@@ -152,7 +149,7 @@ def hold_objective(
     low, _ = statistics.bounds(known, tail * designs.BY_MEDIAN)
     met = int((known < limit).sum())
     runs = many(len(known), "run")
-    said = f"{met} of {runs} met it, {share_text(pooled)} of all requests over"
+    said = f"{met} of {runs} met it, {100 * pooled:.3g} % of all requests over"
     if (low is not None and low > limit) or statistics.mean_exceeds(
         known, limit, tail * designs.BY_MEAN
     ):
@@ -194,11 +191,6 @@ def _near(values: Array, limit: float) -> Word:
         return Word.UNKNOWN
     near = limit / NEAR <= found.low and found.high <= limit * NEAR
     return Word.MARGINAL if near else Word.UNKNOWN
-
-
-def share_text(share: float) -> str:
-    """`0.042 %`: three digits of any share."""
-    return f"{100 * share:.3g} %"
 
 
 def _too_few(tail: float) -> str:

@@ -19,7 +19,6 @@ simulated):
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
@@ -31,8 +30,6 @@ from scipy import stats
 from writestall_base.designs import LEAST_RUNS
 
 Array = npt.NDArray[np.float64]
-# Maps counts of runs, a row for each, to one value for each.
-Statistic = Callable[[Array], Array]
 
 CONFIDENCE = 0.95
 # Up to so many rounds all permutations are counted; beyond, their sum is normal.
@@ -66,24 +63,14 @@ class Tested:
     sign: int
 
 
-def quantile(values: Array, share: float) -> Statistic:
+def quantile(values: Array, counts: Array, share: float) -> Array:
     """The value that `share` of all do not exceed; a row has counts of `values`.
 
     As in HdrHistogram: the smallest recorded value that enough do not exceed.
     """
-
-    def of(counts: Array) -> Array:
-        reached = np.cumsum(counts, axis=-1)
-        wanted = np.maximum(1.0, np.ceil(share * reached[..., -1:] - 1e-9))
-        found: Array = values[np.argmax(reached >= wanted, axis=-1)]
-        return found
-
-    return of
-
-
-def ratio(rows: Array) -> Array:
-    """The first column over the second."""
-    found: Array = rows[..., 0] / rows[..., 1]
+    reached = np.cumsum(counts, axis=-1)
+    wanted = np.maximum(1.0, np.ceil(share * reached[..., -1:] - 1e-9))
+    found: Array = values[np.argmax(reached >= wanted, axis=-1)]
     return found
 
 

@@ -11,17 +11,13 @@ from writestall.compare.statistics import Array, quantile
 from writestall.events.hlog import Interval, Log, counts_of
 
 
-def _none() -> Array:
-    return np.zeros(0)
-
-
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Latencies in ns, ascending, and how many there were of each; `intervals` are of
     the log."""
 
-    values_ns: Array = field(default_factory=_none)
-    counts: Array = field(default_factory=_none)
+    values_ns: Array = field(default_factory=lambda: np.zeros(0))
+    counts: Array = field(default_factory=lambda: np.zeros(0))
     intervals: tuple[Interval, ...] = ()
 
     @classmethod
@@ -39,7 +35,7 @@ class Tally:
 
     def quantile_ns(self, share: float) -> float:
         """The latency that this share, 0 to 1, does not exceed."""
-        return float(quantile(self.values_ns, share)(self.counts))
+        return float(quantile(self.values_ns, self.counts, share))
 
     def over(self, limit_ns: float) -> float:
         """How many are over the limit."""

@@ -32,7 +32,7 @@ def test_a_quantile_is_a_value_that_enough_do_not_exceed(
 ) -> None:
     values = np.unique(latencies)
     counts = np.array([latencies.count(value) for value in values], dtype=np.float64)
-    found = statistics.quantile(values.astype(np.float64), share)(counts)
+    found = statistics.quantile(values.astype(np.float64), counts, share)
     ordered = sorted(latencies)
     assert found == ordered[max(0, int(np.ceil(share * len(ordered) - 1e-9)) - 1)]
 
