@@ -71,14 +71,9 @@ def episodes(bios: Iterable[Bio]) -> list[Episode]:
             continue
         end_ns = at_ns + late_ns
         if found and at_ns < found[-1].end_ns + GAP_NS:
-            last = found.pop()
-            found.append(
-                Episode(
-                    last.start_ns,
-                    max(end_ns, last.end_ns),
-                    max(late_ns, last.height_ns),
-                )
-            )
+            last = found[-1]
+            end_ns, height_ns = max(end_ns, last.end_ns), max(late_ns, last.height_ns)
+            found[-1] = Episode(last.start_ns, end_ns, height_ns)
         else:
             found.append(Episode(at_ns, end_ns, late_ns))
     return found

@@ -11,11 +11,11 @@ from writestall.chain import clients
 from writestall.chain.answers import Answer
 from writestall.chain.parts import WAIT, Chain, Part
 from writestall_base.errors import UserError
+from writestall_base.units import MS_NS, US_NS
 
 LEAST_EXPLAINED = 0.95
 # These injectors delay bios asynchronously: the submitter goes on.
 ASYNCHRONOUS = ("dm-delay", "scsi_debug")
-MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,8 @@ class Expected:
     application: dict[str, int]
 
 
-def _longest_pause(answer: Answer, key: str) -> int:
-    pause = clients.summary(answer)["application"].get("longest_pause") or {}
-    return int(pause.get(key, 0))
-
-
-def _latency(answer: Answer, of: str, key: str) -> int:
+def _seen(answer: Answer, of: str, key: str) -> int:
+    """A number of `application` of summary.json; 0 where it is not known."""
     found = clients.summary(answer)["application"].get(of) or {}
     return int(found.get(key, 0))
 
@@ -50,22 +46,22 @@ class Bound:
 
 BOUNDS = {
     "pause_ms_min": Bound(
-        "longest pause, ms", lambda a: _longest_pause(a, "dur_ns") / MS
+        "longest pause, ms", lambda a: _seen(a, "longest_pause", "dur_ns") / MS_NS
     ),
     "logging_ms_max": Bound(
         "longest logging in a pause, ms",
-        lambda a: clients.longest_logging_ns(a) / MS,
+        lambda a: clients.longest_logging_ns(a) / MS_NS,
         most=True,
     ),
     "threads_stopped": Bound(
-        "threads stopped in it", lambda a: _longest_pause(a, "threads")
+        "threads stopped in it", lambda a: _seen(a, "longest_pause", "threads")
     ),
     "request_ms_min": Bound(
-        "slowest request, ms", lambda a: _latency(a, "latency", "max_ns") / MS
+        "slowest request, ms", lambda a: _seen(a, "latency", "max_ns") / MS_NS
     ),
     "writes_p999_below_us": Bound(
         "p99.9 of write(2), us",
-        lambda a: _latency(a, "write", "p999_ns") / 1_000,
+        lambda a: _seen(a, "write", "p999_ns") / US_NS,
         most=True,
     ),
 }
@@ -105,7 +101,7 @@ def misses(answer: Answer) -> Iterator[str]:
     status = answer.run.get("status")
     if status != "complete":
         yield f"status: {status}, want complete"
-    long = [wr for _, wr in answer.writes if wr.dur_ns >= want.stall_ms_min * MS]
+    long = [wr for _, wr in answer.writes if wr.dur_ns >= want.stall_ms_min * MS_NS]
     if len(long) < want.stalled_writes_min:
         yield (
             f"stalled writes of {want.stall_ms_min} ms and more: {len(long)}, want "
@@ -132,10 +128,8 @@ def _application_misses(answer: Answer, wanted: dict[str, int]) -> Iterator[str]
         check = BOUNDS[name]
         value = check.value(answer)
         if (value > bound) if check.most else (value < bound):
-            yield f"{check.words}: {value:g}, want {bound} at {_END[check.most]}"
-
-
-_END = {True: "most", False: "least"}
+            end = "most" if check.most else "least"
+            yield f"{check.words}: {value:g}, want {bound} at {end}"
 
 
 def _holds(chain: Chain, want: Sequence[str]) -> bool:
