@@ -144,13 +144,8 @@ class Blocks:
     def __add__(self, other: Blocks) -> Blocks:
         """The sleeps of both."""
         both = Blocks()
-        for each in (self, other):
-            kinds = [both.kind_of(shape) for shape in each.shapes]
-            both.kinds.extend(map(kinds.__getitem__, each.kinds))
-            for name in _COLUMNS:
-                if name != "kinds":
-                    getattr(both, name).extend(getattr(each, name))
-        both.sort()
+        both.join(self, 0)
+        both.join(other, 0)
         return both
 
     def join(self, other: Blocks, lines: int) -> list[Duplicate]:
@@ -159,8 +154,9 @@ class Blocks:
         Returns what sort() does.
         """
         kinds = [self.kind_of(shape) for shape in other.shapes]
-        other.kinds = array("I", map(kinds.__getitem__, other.kinds))
-        other.ids = array("I", map(lines.__add__, other.ids))
+        behind = {name: getattr(other, name) for name in _COLUMNS}
+        behind["kinds"] = array("I", map(kinds.__getitem__, other.kinds))
+        behind["ids"] = array("I", map(lines.__add__, other.ids))
         nothing = range(0)
         rows = [
             (tid, self.tasks.get(tid, nothing), other.tasks.get(tid, nothing))
@@ -171,7 +167,7 @@ class Blocks:
             for _, own, more in rows
         )
         for name in _COLUMNS:
-            first, second = getattr(self, name), getattr(other, name)
+            first, second = getattr(self, name), behind[name]
             joined = array(first.typecode)
             for _, own, more in rows:
                 joined += first[own.start : own.stop]
