@@ -12,7 +12,7 @@ from functools import partial
 from itertools import zip_longest
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from writestall.common import workers
 from writestall.common.compressed import DEFAULT, Bound
@@ -36,9 +36,7 @@ from writestall.events.decode import Decoder
 from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces, read
 from writestall_base.errors import UserError
 
-KNOWN_EVENTS = frozenset(
-    "begin cgroup block write io ios calls file handles commit lost end".split()
-)
+KNOWN_EVENTS = frozenset(event.__struct_config__.tag for event in get_args(Event))
 # Losses that take something from what is known of a sleep, not the sleep.
 LEAVE_THE_SLEEP = frozenset(("stacks", "ios", "depths", "locks"))
 
@@ -147,14 +145,10 @@ class _Piece:
         stream.begin = stream.begin or other.begin
         stream.end = other.end or stream.end
         stream.ios += [(number + lines, row) for number, row in other.ios]
-        stream.series += other.series
-        stream.calls += other.calls
-        stream.files += other.files
         stream.cgroups |= other.cgroups
         stream.io_max |= other.io_max
-        stream.handles += other.handles
-        stream.commits += other.commits
-        stream.lost += other.lost
+        for rows_of in _LISTS.values():
+            rows_of(stream).extend(rows_of(other))
         stream.writes += [(number + lines, row) for number, row in other.writes]
         stream.problems += [
             Problem(row.file, row.line + lines, row.text) for row in other.problems
@@ -228,12 +222,12 @@ def _take(stream: Stream, number: int, event: Event) -> None:
             stream.cgroups[event.version, event.id] = event.path
             if event.io_max:
                 stream.io_max[event.path] = event.io_max
-        case Ios() | Calls() | File() | Handles() | Commit() | Lost():
-            _LISTS[type(event)](stream).append(event)
         case Begin():
             stream.begin = stream.begin or event
         case End():
             stream.end = event
+        case _:
+            _LISTS[type(event)](stream).append(event)
 
 
 def _sort(rows: list[tuple[int, Write]]) -> list[Duplicate]:
