@@ -57,7 +57,7 @@ def save(path: Path, data: bytes) -> None:
 
     What is no file of its own (a pipe, /dev/null) is written to as it stands.
     """
-    with _named(path):
+    with naming(path):
         if is_special(path):
             with path.open("wb") as file:
                 file.write(data)
@@ -79,7 +79,7 @@ def save_joined(
     folder: Path, name: str, fill: Callable[[Drafts], list[str]], *, link: bool = True
 ) -> None:
     """Writes a file as save_inside() does, out of the drafts that fill() makes."""
-    with _named(folder / name), Drafts(folder, link) as drafts:
+    with naming(folder / name), Drafts(folder, link) as drafts:
         drafts.become(name, *fill(drafts))
 
 
@@ -91,8 +91,8 @@ def _draft(drafts: Drafts, data: bytes) -> str:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Have an error name the file that is written."""
+def naming(path: Path) -> Iterator[None]:
+    """Have an error of the system name the file that is read or written."""
     try:
         yield
     except OSError as error:
@@ -109,7 +109,7 @@ def save_folder(path: Path, fill: Callable[[Path], None]) -> None:
 
     if os.path.lexists(path):
         raise UserError(f"{path}: already there; name a new folder")
-    with _named(path):
+    with naming(path):
         place = path.resolve()
         draft = place.with_name(f".{place.name}.{os.getpid()}.new")
         draft.mkdir()

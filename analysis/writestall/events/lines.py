@@ -6,6 +6,7 @@ A broken line never stops the rest: it is counted and named (file:line).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -16,7 +17,6 @@ import msgspec
 from writestall.common import workers
 from writestall.events.decode import UNREADABLE
 from writestall_base import files
-from writestall_base.errors import UserError
 
 # An event line is a few KiB: 48 frames twice, and a path.
 MAX_LINE_BYTES = 1 << 20
@@ -43,34 +43,26 @@ def _chunks(path: Path, piece: slice) -> Iterator[list[bytes]]:
 
     A piece begins and ends where lines do.
     """
-    try:
-        with files.opened(path, CHUNK_BYTES) as file:
-            at, stop = piece.start, piece.stop
-            if at:
-                file.seek(at)
-            while at < stop and (lines := file.readlines(CHUNK_BYTES)):
-                at += sum(map(len, lines))
-                while at > stop:
-                    at -= len(lines.pop())
-                yield lines
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
+    with files.naming(path), files.opened(path, CHUNK_BYTES) as file:
+        at, stop = piece.start, piece.stop
+        if at:
+            file.seek(at)
+        while at < stop and (lines := file.readlines(CHUNK_BYTES)):
+            at += sum(map(len, lines))
+            while at > stop:
+                at -= len(lines.pop())
+            yield lines
 
 
 def pieces(path: Path) -> list[slice]:
     """A file in pieces, one for each process that is to read it."""
-    try:
-        size = path.stat().st_size
+    with files.naming(path), files.opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
         edges, count = [0], workers.count(size, WORTH_A_PROCESS_BYTES)
-        if count == 1:
-            return [WHOLE]
-        with files.opened(path) as file:
-            for at in range(1, count):
-                file.seek(size * at // count)
-                file.readline()
-                edges.append(file.tell())
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
+        for at in range(1, count):
+            file.seek(size * at // count)
+            file.readline()
+            edges.append(file.tell())
     return [slice(*ends) for ends in pairwise([*edges, WHOLE.stop])]
 
 

@@ -18,8 +18,8 @@ from typing import TypeVar
 from writestall.common import compressed, workers
 from writestall.common.compressed import Bound, DamagedError, TooLargeError
 from writestall.events.lines import MAX_LINE_BYTES, WORTH_A_PROCESS_BYTES
+from writestall_base import files
 from writestall_base.errors import UserError
-from writestall_base.files import opened
 
 # As large as what is worth a process: an open block's events are decoded one by one.
 BLOCK_BYTES = WORTH_A_PROCESS_BYTES
@@ -40,11 +40,8 @@ def is_packed(path: Path) -> bool:
     """Whether a file of events has to be read as it comes; raises UserError."""
     if str(path) == "-":
         return True
-    try:
-        with opened(path) as file:
-            return compressed.is_packed(file.read(compressed.MAGIC_BYTES))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
+    with files.naming(path), files.opened(path) as file:
+        return compressed.is_packed(file.read(compressed.MAGIC_BYTES))
 
 
 def shares(path: Path) -> list[Share]:
@@ -65,7 +62,7 @@ def read(
     """
     damage: list[str] = []
     try:
-        with compressed.opened(str(path), bound) as (content, _):
+        with files.naming(path), compressed.opened(str(path), bound) as (content, _):
             pieces = _until_damage(compressed.chunks(content), damage)
             blocks = groupby(_placed(_whole_lines(pieces)), lambda one: one[0])
             found = [
@@ -73,8 +70,6 @@ def read(
                 for number, block in blocks
                 if number % share.count == share.first
             ]
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
     except TooLargeError as error:
         raise UserError(f"{path}: {error}") from None
     return found, "".join(damage)

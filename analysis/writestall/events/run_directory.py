@@ -154,16 +154,14 @@ _ENGINE = re.compile(rb'"engine"\s?:\s?"(stap|core|bpftrace)"')
 
 def _open_events(path: Path, bound: Bound) -> RunDir:
     """What a tracer printed, without the directory of a run around it."""
-    try:
+    with files.naming(path):
         head = compressed.head(str(path))
-        if not are_events(head):
-            raise UserError(
-                f"{path}: not a run directory (it is a file), and no events in it"
-            )
-        engine = _ENGINE.search(head)
-        name = "stdin" if str(path) == "-" else path.name
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
+    if not are_events(head):
+        raise UserError(
+            f"{path}: not a run directory (it is a file), and no events in it"
+        )
+    engine = _ENGINE.search(head)
+    name = "stdin" if str(path) == "-" else path.name
     run = RunDir(path.with_name(f"{name}.explained"), bound=bound)
     run.notes.append(EVENTS_ALONE)
     # The user gave the path: its links are followed, once.
