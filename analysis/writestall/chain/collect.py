@@ -85,7 +85,8 @@ class Source:
 
 
 class Collector(Protocol):
-    """What one question's answer is gathered in, chain by chain."""
+    """What one question's answer is gathered in, chain by chain; a subclass need not
+    close()."""
 
     def add(self, chain: Chain, source: Source) -> None:
         """Takes a chain in."""

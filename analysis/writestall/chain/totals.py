@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from writestall.chain.collect import Source
+from writestall.chain.collect import Collector, Source
 from writestall.chain.parts import WAIT, Chain, Part
 from writestall.chain.roots import Root, Roots
 from writestall.events.contract import Io, Write
@@ -68,7 +68,7 @@ def in_words(sums: Mapping[str, int], whole_ns: int) -> str:
     )
 
 
-class Totals:
+class Totals(Collector):
     """A collector (collect.py); times are in ns.
 
     by_class, by_root  stall time, in the order that they were met in
@@ -87,7 +87,6 @@ class Totals:
         self.main_roots: list[Root] = []
 
     def add(self, chain: Chain, source: Source) -> None:
-        """Takes a chain in."""
         for part in chain.parts:
             self.explained_ns += part.explained_ns
             self.by_class[part.cls] += part.dur_ns
@@ -101,11 +100,7 @@ class Totals:
         self.main_roots.append(main)
         self.main_ns.append(main_ns)
 
-    def close(self) -> None:
-        """Nothing is left to do."""
-
     def join(self, other: Totals) -> None:
-        """Takes in those of later chains."""
         self.explained_ns += other.explained_ns
         self.by_class.update(other.by_class)
         self.by_root.update(other.by_root)

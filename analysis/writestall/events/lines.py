@@ -66,12 +66,9 @@ def pieces(path: Path) -> list[slice]:
     return [slice(*ends) for ends in pairwise([*edges, WHOLE.stop])]
 
 
-Numbered = Iterable[tuple[int, bytes]]
-
-
-def numbered(path: Path, piece: slice = WHOLE) -> Numbered:
-    """Every line of a file, or of a piece of it, with its number, from 1."""
-    return enumerate(chain.from_iterable(_chunks(path, piece)), 1)
+def lines_of(path: Path, piece: slice = WHOLE) -> Iterator[bytes]:
+    """Every line of a file, or of a piece of it."""
+    return chain.from_iterable(_chunks(path, piece))
 
 
 def why(error: Exception) -> str:
@@ -83,17 +80,17 @@ def why(error: Exception) -> str:
 
 def read(
     name: str,
-    lines: Numbered,
+    lines: Iterable[bytes],
     on_line: Callable[[int, bytes], object],
     on_other: Callable[[bytes], bool],
 ) -> tuple[list[Problem], int]:
-    """Feeds each line that is not blank to on_line; returns what it could not decode,
-    and the last line's number.
+    """Feeds each line that is not blank, with its number from 1, to on_line; returns
+    what it could not decode, and the last line's number.
 
     on_other says whether a line that failed is one of another known kind.
     """
     problems, number = [], 0
-    for number, line in lines:
+    for number, line in enumerate(lines, 1):
         if line.isspace():
             continue
         if len(line) > MAX_LINE_BYTES:

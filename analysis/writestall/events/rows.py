@@ -12,7 +12,7 @@ import msgspec.inspect
 
 from writestall.common.windows import Timed
 from writestall.events.decode import UNREADABLE
-from writestall.events.lines import MAX_LINE_BYTES, Problem, kind_of, numbered, read
+from writestall.events.lines import MAX_LINE_BYTES, Problem, kind_of, lines_of, read
 from writestall_base import files
 from writestall_base.errors import UserError
 
@@ -54,7 +54,7 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
     decode = msgspec.json.Decoder(record).decode
     found.problems, _ = read(
         path.name,
-        numbered(path),
+        lines_of(path),
         lambda _, line: found.rows.append(decode(line)),
         on_other,
     )

@@ -33,7 +33,7 @@ from writestall.events.contract import (
     Write,
 )
 from writestall.events.decode import Decoder
-from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces, read
+from writestall.events.lines import Problem, kind_of, lines_of, pieces, read
 from writestall_base.errors import UserError
 
 KNOWN_EVENTS = frozenset(event.__struct_config__.tag for event in get_args(Event))
@@ -90,13 +90,15 @@ def read_stream(path: Path, bound: Bound = DEFAULT) -> Stream:
     bound, or holds no event at all.
     """
     name = "stdin" if str(path) == "-" else path.name
-    shares: list[Any]
-    read: Callable[[Any], tuple[list[_Piece], str]]
+    decode = partial(_read_rows, name)
     if packed.is_packed(path):
-        read, shares = partial(_read_share, path, bound, name), packed.shares(path)
+        found = workers.each(
+            lambda share: packed.read(path, bound, share, decode), packed.shares(path)
+        )
     else:
-        read, shares = partial(_read_piece, path), pieces(path)
-    found = workers.each(read, shares)
+        found = workers.each(
+            lambda piece: ([decode(lines_of(path, piece))], ""), pieces(path)
+        )
     # A block of each in turn, as they stand in the file.
     in_turn = zip_longest(*(of_one for of_one, _ in found))
     first, *others = (piece for row in in_turn for piece in row if piece)
@@ -120,7 +122,7 @@ def stream_of(name: str, lines: Iterable[bytes]) -> Stream:
 
     There may be none. `name` is what problems call them.
     """
-    return _read_rows(name, enumerate(lines, 1)).in_order()
+    return _read_rows(name, lines).in_order()
 
 
 def is_to_come(line: bytes) -> bool:
@@ -173,20 +175,7 @@ class _Piece:
         return stream
 
 
-def _read_piece(path: Path, piece: slice) -> tuple[list[_Piece], str]:
-    return [_read_rows(path.name, numbered(path, piece))], ""
-
-
-def _read_share(
-    path: Path, bound: Bound, name: str, share: packed.Share
-) -> tuple[list[_Piece], str]:
-    def decoded(lines: Iterable[bytes]) -> _Piece:
-        return _read_rows(name, enumerate(lines, 1))
-
-    return packed.read(path, bound, share, decoded)
-
-
-def _read_rows(name: str, rows: Numbered) -> _Piece:
+def _read_rows(name: str, lines: Iterable[bytes]) -> _Piece:
     decoder = Decoder()
     stream = Stream(name, blocks=decoder.blocks, waits=decoder.waits)
 
@@ -195,9 +184,9 @@ def _read_rows(name: str, rows: Numbered) -> _Piece:
         if event is not None:
             _take(stream, number, event)
 
-    stream.problems, lines = read(name, rows, on_line, is_to_come)
+    stream.problems, count = read(name, lines, on_line, is_to_come)
     duplicates = stream.blocks.sort() + stream.waits.sort()
-    return _Piece(stream, lines, sorted(duplicates))
+    return _Piece(stream, count, sorted(duplicates))
 
 
 # Where the events are kept that need no number of a line.

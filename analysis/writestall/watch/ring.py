@@ -43,10 +43,6 @@ class Segment:
         self.packed = zlib.compress(b"".join(self.lines), 1)
         self.lines, self.size = [], len(self.packed)
 
-    def copy(self) -> Segment:
-        """The same as it is now; the lines are shared."""
-        return replace(self, lines=self.lines.copy())
-
     def unpacked(self) -> list[bytes]:
         """The lines, in order."""
         if self.packed is None:
@@ -84,10 +80,13 @@ class Ring:
         """Drop expired events, except those since `keep_ns`; then the oldest above the
         size limit.
         """
-        oldest_ns = min(now_ns - self._bounds.age_ns, keep_ns)
+        bounds = self._bounds
+        oldest_ns = min(now_ns - bounds.age_ns, keep_ns)
         while self._segments and self._segments[0].newest_ns < oldest_ns:
             self._drop()
-        while self._segments and self._too_much():
+        while self._segments and (
+            self.events > bounds.events or self.bytes > bounds.bytes
+        ):
             self.evicted += self._drop()
 
     def since(self, t_ns: int) -> Iterator[bytes]:
@@ -97,8 +96,8 @@ class Ring:
                 yield from segment.unpacked()
 
     def snapshot(self) -> list[Segment]:
-        """All that is held now, to be read by another thread."""
-        return [segment.copy() for segment in self._segments]
+        """All that is held now, to be read by another thread; the lines are shared."""
+        return [replace(one, lines=one.lines.copy()) for one in self._segments]
 
     def _full(self, segment: Segment, end_ns: int) -> bool:
         begun = segment.newest_ns // SEGMENT_NS
@@ -111,10 +110,6 @@ class Ring:
             before = segment.size
             segment.pack()
             self.bytes += segment.size - before
-
-    def _too_much(self) -> bool:
-        bounds = self._bounds
-        return self.events > bounds.events or self.bytes > bounds.bytes
 
     def _drop(self) -> int:
         segment = self._segments.popleft()

@@ -12,6 +12,7 @@ as the client measured in seconds without a stall.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -144,7 +145,9 @@ def _schedule(answer: Answer, cls: str) -> _Schedule | None:
         left_ns = max(row.dur_ns - saved_ns, 0)
         of_thread[row.seq] = (before + row.dur_ns, after + left_ns)
     writes = answer.latencies.writes // threads
-    return _Schedule(writes, threads, interval_ns, _typical_ns(answer), slow)
+    # A call that does not wait takes the median of the calls.
+    calls = read_log(answer.run.path / "writer-service.hlog").latencies
+    return _Schedule(writes, threads, interval_ns, calls.p50_ns if calls else 0, slow)
 
 
 def _saved_ns(chains: list[Chain], row: ClientWrite, cls: str) -> int:
@@ -154,12 +157,6 @@ def _saved_ns(chains: list[Chain], row: ClientWrite, cls: str) -> int:
         for chain in chains
         if row.t_ns <= chain.write.t_ns < row.t_ns + row.dur_ns
     )
-
-
-def _typical_ns(answer: Answer) -> int:
-    """The duration of a call that does not wait: the median of the calls."""
-    calls = read_log(answer.run.path / "writer-service.hlog").latencies
-    return calls.p50_ns if calls else 0
 
 
 def _queues(schedule: _Schedule, which: int) -> list[tuple[int, int]]:
@@ -183,11 +180,10 @@ def _quiet(
 ) -> dict[int, int]:
     """Latencies in seconds without a waiting write: counts by ns."""
     busy = {intended_ns // S for intended_ns, _ in waited}
-    counts: dict[int, int] = {}
+    counts = Counter[int]()
     for interval in answer.log.intervals if answer.log else []:
         if interval.start_ns // S not in busy:
-            for ns, count in interval.counts.items():
-                counts[ns] = counts.get(ns, 0) + count
+            counts.update(interval.counts)
     return counts or {schedule.typical_ns: 1}
 
 

@@ -65,14 +65,9 @@ class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
         """Its stages: in the queue, on a request thread, waiting for others, and on
         the way out: the response in its queue, and on the network."""
         parts = (
-            Stage(
-                "queue",
-                round(self.request_queue_time_ms * MS_NS),
-                worked=False,
-                queued=True,
-            ),
-            Stage("local", round(self.local_time_ms * MS_NS)),
-            Stage("remote", round(self.remote_time_ms * MS_NS), worked=False),
+            Stage("queue", _ns(self.request_queue_time_ms), worked=False, queued=True),
+            Stage("local", _ns(self.local_time_ms)),
+            Stage("remote", _ns(self.remote_time_ms), worked=False),
         )
         rest_ns = self.dur_ns - sum(stage.dur_ns for stage in parts)
         return (*parts, Stage("send", max(rest_ns, 0), worked=False))
@@ -83,7 +78,11 @@ class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     @property
     def dur_ns(self) -> int:
-        return round(self.total_time_ms * MS_NS)
+        return _ns(self.total_time_ms)
+
+
+def _ns(ms: float) -> int:
+    return round(ms * MS_NS)
 
 
 # A consumer's fetch waits for records, and for how long is its own wish.
