@@ -130,7 +130,6 @@ class Answer:
 
     @property
     def totals(self) -> Totals:
-        """Totals over all chains."""
         return self.gathered(TOTALS)
 
     @property
@@ -164,7 +163,6 @@ class Answer:
         return self.totals.explained_ns / self.stall_ns if self.stall_ns else 1.0
 
     def root_of(self, chain: Chain, leaf: Part) -> Root:
-        """The root cause of a leaf."""
         return self._source.roots.leaf(chain, leaf)
 
     @property
@@ -179,7 +177,6 @@ class Answer:
 
     @property
     def all_roots(self) -> dict[Root, int]:
-        """The roots of all chains."""
         return largest_first(self.totals.by_root.items())
 
     def in_words(self, root: Root) -> str:

@@ -89,7 +89,6 @@ class Explainer:
         return Chain(id, write, task, tuple(parts))
 
     def _begin(self) -> None:
-        """Begin a chain."""
         self._budget = MAX_PARTS
 
     def _rest(

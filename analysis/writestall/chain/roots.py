@@ -81,7 +81,6 @@ class Roots:
         self._last = (None, {})
 
     def leaf(self, chain: Chain, leaf: Part) -> Root:
-        """The root cause of a leaf."""
         write, task = chain.write, leaf.task
         own = leaf.submitter.tid == write.tid
         key = (

@@ -33,7 +33,6 @@ class Timelines:
         self._cases = [case_of(shape, cgroups) for shape in blocks.shapes]
 
     def id(self, sleep: int) -> int:
-        """The id of its event."""
         return self._blocks.ids[sleep]
 
     def wait(self, sleep: int, task: Task, start_ns: int, end_ns: int) -> Wait:

@@ -40,7 +40,6 @@ class Wait(Struct, frozen=True, gc=False):
 
     @property
     def dur_ns(self) -> int:
-        """Its length in ns."""
         return self.end_ns - self.start_ns
 
     def root(self, why: str, link: str = SEEN) -> Part:

@@ -27,7 +27,6 @@ class Timed(Protocol):
 
 
 def window_of(row: Timed) -> Window:
-    """The window of an event."""
     return row.t_ns, row.t_ns + row.dur_ns
 
 

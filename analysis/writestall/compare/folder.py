@@ -94,7 +94,6 @@ class Option:
 
     @property
     def counted(self) -> list[Run]:
-        """The runs that count."""
         return [run for run in self.runs if run.why_not is None]
 
 
@@ -107,7 +106,6 @@ class Level:
 
     @property
     def counted(self) -> list[Run]:
-        """The runs that count, of all options."""
         return [run for option in self.options for run in option.counted]
 
     @property
@@ -146,7 +144,6 @@ class Comparison:
 
     @property
     def options(self) -> list[Option]:
-        """The options at the level that is compared."""
         return self.level.options
 
     @property

@@ -84,7 +84,6 @@ class Ranked:
 
     @property
     def runs(self) -> int:
-        """How many of its runs count."""
         return len(self.option.counted)
 
     @property

@@ -50,7 +50,6 @@ class Rules:
 
     @property
     def count(self) -> int:
-        """How many rules there are."""
         return (self.objective is not None) + (self.margin is not None)
 
 

@@ -62,7 +62,6 @@ class Sheet:
 
 
 def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
-    """The sheet of an answer and its verdicts."""
     comparison = answer.comparison
     question, rule = _question(answer), _rule(answer, held_to)
     plan, fixed = planned.said(comparison.plan), planned.fixed(comparison.plan)

@@ -22,7 +22,6 @@ class Tally:
 
     @classmethod
     def of(cls, log: Log) -> Tally:
-        """The tally of a log."""
         pairs = sorted(counts_of(log.total).items())
         values, counts = zip(*pairs, strict=True) if pairs else ((), ())
         ns, each = (np.array(row, dtype=np.float64) for row in (values, counts))
@@ -30,7 +29,6 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """How many latencies it holds."""
         return int(self.counts.sum())
 
     def quantile_ns(self, share: float) -> float:
@@ -38,5 +36,4 @@ class Tally:
         return float(quantile(self.values_ns, self.counts, share))
 
     def over(self, limit_ns: float) -> float:
-        """How many are over the limit."""
         return float(self.counts[self.values_ns > limit_ns].sum())

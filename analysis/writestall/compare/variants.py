@@ -115,7 +115,6 @@ def has_rounds(found: Sequence[Row]) -> bool:
 
 
 def lines(found: list[Row]) -> Iterator[str]:
-    """Yield the table's lines."""
     yield from aligned(list(_cells(found)), slice(1, -1))
 
 

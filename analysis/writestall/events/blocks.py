@@ -76,7 +76,6 @@ class Blocks:
         runq_ns: int | None,
         lock_at: str | None,
     ) -> None:
-        """Takes a sleep of a kind in."""
         self.ids.append(id)
         self.kinds.append(kind)
         self.t_ns.append(t_ns)
@@ -142,7 +141,6 @@ class Blocks:
         return kept
 
     def __add__(self, other: Blocks) -> Blocks:
-        """The sleeps of both."""
         both = Blocks()
         both.join(self, 0)
         both.join(other, 0)

@@ -131,7 +131,6 @@ class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):
 
     @property
     def end_ns(self) -> int:
-        """When it was done."""
         return self.t_ns + self.dur_ns
 
 

@@ -78,7 +78,6 @@ class Log:
 
     @property
     def count(self) -> int:
-        """How many latencies it holds."""
         return int(self.total.get_total_count()) if self.total is not None else 0
 
     @property

@@ -45,13 +45,11 @@ class Call(NamedTuple):
 
     @property
     def operation(self) -> str:
-        """Its name."""
         at = self.op - FIRST_OPERATION
         return OPERATIONS[at] if 0 <= at < len(OPERATIONS) else "other"
 
     @property
     def dur_ns(self) -> int:
-        """How long it took."""
         return self.took * TOOK_NS
 
 

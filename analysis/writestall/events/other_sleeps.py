@@ -37,7 +37,6 @@ class OtherSleeps:
     comms: list[str] = field(default_factory=list)
 
     def add(self, block: Block, dur_ns: int) -> None:
-        """Take a sleep in."""
         self.count += 1
         self.dur_ns += dur_ns
         self.longest_ns = max(self.longest_ns, dur_ns)

@@ -254,7 +254,6 @@ class Judged(Verdict):
         self._truth: Truth | CapTruth | None = truth
 
     def add(self, chain: Chain, source: Source) -> None:
-        """Add one write's numbers."""
         truth = self._truth
         assert truth is not None
         write, attributed_ns = chain.write, 0
@@ -310,7 +309,6 @@ def _is_delayed(
 
 
 def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
-    """Yield the verdict as text."""
     row = verdict.as_json()
     failures = verdict.failures(least)
     yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"

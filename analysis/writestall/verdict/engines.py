@@ -180,7 +180,6 @@ def _pair_one(
 
 
 def lines(result: Comparison) -> Iterator[str]:
-    """Yield the comparison as text."""
     yield (
         f"{'DIFFER' if result.misses else 'agree'}: {result.pairs} stalled writes seen "
         f"by both engines, at most {result.largest_ns / 1e6:.2f} ms apart; "

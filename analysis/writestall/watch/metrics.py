@@ -130,7 +130,6 @@ class Metrics:
         )
 
     def add(self, reported: Reported) -> None:
-        """Count a stall."""
         write, place = reported.chain.write, reported.place
         now_ns = write.t_ns + write.dur_ns
         call = write.call or "write"
