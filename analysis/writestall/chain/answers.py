@@ -20,11 +20,7 @@ from writestall.chain.explainer import Explainer
 from writestall.chain.parts import Chain, Part
 from writestall.chain.roots import Root, Roots, largest_first
 from writestall.chain.totals import Totals
-from writestall.events.application import (
-    Application,
-    is_unrecorded,
-    read_application,
-)
+from writestall.events.application import Application, is_unrecorded, read_application
 from writestall.events.contract import Write
 from writestall.events.hlog import Latencies, Log, read_log
 from writestall.events.lines import Problem

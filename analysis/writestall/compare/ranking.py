@@ -370,14 +370,8 @@ def measure(run: Run, slo_ns: int, column: Column) -> float | None:
 # What a column is the quotient of. The log of calls has no write that never began.
 PARTS: dict[str, Callable[[Run], tuple[float | None, float]]] = {
     "throughput_per_s": lambda run: (run.writes.count, run.duration_s),
-    "stall_s_per_hour": lambda run: (
-        run.stall_ns,
-        S_NS * run.duration_s / HOUR_S,
-    ),
-    "disk_bytes_per_request": lambda run: (
-        run.disk_written_bytes,
-        run.writes.count,
-    ),
+    "stall_s_per_hour": lambda run: (run.stall_ns, S_NS * run.duration_s / HOUR_S),
+    "disk_bytes_per_request": lambda run: (run.disk_written_bytes, run.writes.count),
     "disk_flushes_per_s": lambda run: (run.disk_flushes, run.duration_s),
 }
 

@@ -182,14 +182,6 @@ def _by_severity(answer: Answer, told: Sequence[str]) -> Iterator[str]:
             yield f"The order of {name} turns: {said}."
 
 
-def _of_kernel(answer: Answer, kernel: str | None) -> list[Pair]:
-    """The pairs of options on that kernel with those on another."""
-    on = {one.name: one.kernel for one in answer.comparison.options}
-    return [
-        pair for pair in answer.pairs if on[pair.option] == kernel != on[pair.baseline]
-    ]
-
-
 def _cannot_show(least: int) -> str:
     return f"fewer than {least} rounds cannot show a clear difference"
 
@@ -197,8 +189,10 @@ def _cannot_show(least: int) -> str:
 def _between_kernels(answer: Answer) -> Iterator[str]:
     """A sentence for each kernel beside the baseline's."""
     kernels, least = answer.comparison.kernels, answer.resolution.least
+    on = {one.name: one.kernel for one in answer.comparison.options}
+    across = [pair for pair in answer.pairs if on[pair.option] != on[pair.baseline]]
     for kernel in kernels[1:]:
-        pairs = _of_kernel(answer, kernel)
+        pairs = [pair for pair in across if on[pair.option] == kernel]
         enough = all(pair.rounds >= least for pair in pairs)
         none = "no difference found" if enough else _cannot_show(least)
         if by_outcome := wording.sorted_out(pairs, f"{none} for"):

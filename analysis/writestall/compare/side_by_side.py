@@ -16,6 +16,9 @@ from writestall_base.units import many, ms
 MOST_COLUMNS = 30
 ROW_PX = 11
 SHADES = 4
+# Requests by column and row.
+Place = tuple[int, int]
+Grid = Counter[Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +60,18 @@ class SideBySide:
         return self.height + 22
 
 
-@dataclass(slots=True)
-class _Grid:
-    """Requests by column and row, of all of an option's runs."""
-
-    counts: Counter[tuple[int, int]]
-    over: Counter[tuple[int, int]]
-
-
-def _grid(option: Option, column_s: int, slo_ns: int) -> _Grid:
-    grid = _Grid(Counter(), Counter())
+def _grid(option: Option, column_s: int, slo_ns: int) -> tuple[Grid, Grid]:
+    """Requests of all of an option's runs, and those over the objective."""
+    counts, over = Grid(), Grid()
     for run in option.counted:
         for interval in run.requests.intervals:
             column = interval.start_ns // (column_s * scales.S)
             for ns, count in interval.counts.items():
                 place = (column, scales.bucket_of(ns))
-                grid.counts[place] += count
-                grid.over[place] += count if ns > slo_ns else 0
+                counts[place] += count
+                over[place] += count if ns > slo_ns else 0
         gc.collect(0)  # as in folder.py
-    return grid
+    return counts, over
 
 
 def side_by_side(options: Sequence[Option], duration_s: int, slo_ns: int) -> SideBySide:
@@ -83,20 +79,19 @@ def side_by_side(options: Sequence[Option], duration_s: int, slo_ns: int) -> Sid
     column_s = scales.step(duration_s, MOST_COLUMNS)
     columns = -(-duration_s // column_s)
     grids = [_grid(option, column_s, slo_ns) for option in options]
-    rows = [row for grid in grids for _, row in grid.counts]
+    rows = [row for counts, _ in grids for _, row in counts]
     top, bottom = max(rows, default=0), min(rows, default=0)
     most = max(
         (
             count / len(option.counted)
-            for option, grid in zip(options, grids, strict=True)
-            for count in grid.counts.values()
+            for option, (counts, _) in zip(options, grids, strict=True)
+            for count in counts.values()
         ),
         default=1,
     )
 
-    def cell(place: tuple[int, int], grid: _Grid, runs: int) -> Cell:
+    def cell(place: Place, count: int, over: int, runs: int) -> Cell:
         column, row = place
-        count, over = grid.counts[place], grid.over[place]
         missed = f", {over} of them over {ms(slo_ns)}" if over else ""
         return Cell(
             scales.share(column, columns),
@@ -113,9 +108,12 @@ def side_by_side(options: Sequence[Option], duration_s: int, slo_ns: int) -> Sid
         Map(
             option.name,
             many(len(option.counted), "run"),
-            [cell(place, grid, len(option.counted)) for place in sorted(grid.counts)],
+            [
+                cell(place, counts[place], over[place], len(option.counted))
+                for place in sorted(counts)
+            ],
         )
-        for option, grid in zip(options, grids, strict=True)
+        for option, (counts, over) in zip(options, grids, strict=True)
     ]
     height = (top - bottom + 1) * ROW_PX
     labels = [

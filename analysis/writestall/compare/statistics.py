@@ -168,20 +168,17 @@ def within_rounds(block: Array) -> Tested:
     each = scores(block)
     each //= max(1, int(np.gcd.reduce(each, axis=None)))
     seen, middle = int(each[0].sum()), int(np.abs(each).max(axis=0).sum())
+    sign = int(np.sign(seen))
     if middle and each.shape[1] > MOST_EXACT:
         spread = np.sqrt((each.astype(np.float64) ** 2).mean(axis=0).sum())
-        return Tested(2 * float(stats.norm.sf(abs(seen), scale=spread)), _sign(seen))
+        return Tested(2 * float(stats.norm.sf(abs(seen), scale=spread)), sign)
     chances = np.zeros(2 * middle + 1)
     chances[middle] = 1.0
     for row in each.T:
         chances = np.mean([np.roll(chances, score) for score in row], axis=0)
     above = chances[middle + seen :].sum()
     below = chances[: middle + seen + 1].sum()
-    return Tested(min(1.0, 2 * float(min(above, below))), _sign(seen))
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
+    return Tested(min(1.0, 2 * float(min(above, below))), sign)
 
 
 def holm(p_values: Array) -> Array:

@@ -34,10 +34,7 @@ class Losses:
             if more > 0:
                 self._reported[what], self._reported_ns = count, now_ns
                 yield f"LOST: {more} {what}; {follows}"
-        yield from self._unreadable()
-
-    def _unreadable(self) -> Iterator[str]:
-        """The first lines that could not be read, each once."""
+        # The first lines that could not be read, each once.
         problems = self._explaining.problems
         yield from map(str, problems[self._named :])
         self._named = len(problems)

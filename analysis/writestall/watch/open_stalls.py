@@ -73,11 +73,8 @@ def _as_log(tasks: Sequence[Sleeping]) -> Iterator[str]:
         comm = _UNSAFE.sub("_", task.comm)
         yield f"task:{comm} state:D stack:0 pid:{task.tid} ppid:0"
         yield "Call Trace:"
-        yield from (f" {line}" for line in task.stack or _by_wchan(task))
-
-
-def _by_wchan(task: Sleeping) -> tuple[str, ...]:
-    return (f"{task.wchan}+0x0/0x0",) if task.wchan not in ("", "0") else ()
+        by_wchan = () if task.wchan in ("", "0") else (f"{task.wchan}+0x0/0x0",)
+        yield from (f" {line}" for line in task.stack or by_wchan)
 
 
 def _sleep(answer: LogAnswer, at: int | None, task: Sleeping) -> str:

@@ -48,8 +48,3 @@ def names(folder: Path) -> dict[int, str]:
         return {}
     found = (THREAD.match(line) for _, line in text_lines(path))
     return {int(row["tid"] or int(row["nid"], 0)): row["name"] for row in found if row}
-
-
-def tids(folder: Path) -> dict[str, int]:
-    """The threads by name."""
-    return {name: tid for tid, name in names(folder).items()}

@@ -91,7 +91,7 @@ WAITS_BY_INTENT = ("FETCH",)
 
 def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
     """The requests, fast ones too; each ended when its line was printed."""
-    tids = jvm.tids(path.parent)
+    tids = {name: tid for tid, name in jvm.names(path.parent).items()}
     handlers: dict[str, str] = {}
     decode = msgspec.json.Decoder(Line).decode
     for number, text in text_lines(path):
