@@ -24,7 +24,7 @@ from watcher.output import WARNING, Output
 from watcher.own import missing_probes
 from watcher.presence import Presence
 from watcher.stream import Watched
-from writestall.chain.cgroups import Labels
+from writestall.chain.cgroups import labels_of
 from writestall.common.compressed import Bound
 from writestall.watch.ring import Bounds
 from writestall_base.errors import EXIT_FAILED
@@ -45,7 +45,7 @@ def replay(args: argparse.Namespace) -> int:
     stop = _stop()
     output = Output(as_json=args.json, patient=True, failed=_unprinted(args))
     clocks = replaying.clocks_of(run)
-    name = Labels(run).of
+    name = labels_of(run)
     watched = Watched(run, _bounds(args), clocks, output, name, tree=args.tree)
     with closing(output), _published(args, watched):
         status = replaying.replay(run, watched, lambda: stop.requested)

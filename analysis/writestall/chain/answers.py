@@ -13,7 +13,7 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
 from writestall.chain import totals
-from writestall.chain.cgroups import Labels
+from writestall.chain.cgroups import Naming, labels_of
 from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
 from writestall.chain.critical_paths import CriticalPaths
 from writestall.chain.explainer import Explainer
@@ -72,9 +72,9 @@ class Answer:
         return name if name.startswith(comm) else comm
 
     @cached_property
-    def labels(self) -> Labels:
+    def labels(self) -> Naming:
         """How its cgroups are named."""
-        return Labels(self.run)
+        return labels_of(self.run)
 
     @cached_property
     def chains(self) -> Chains:
@@ -93,7 +93,7 @@ class Answer:
 
     @cached_property
     def _source(self) -> Source:
-        roots = Roots(self.run, self.labels.of)
+        roots = Roots(self.run, self.labels)
         roots.learn(self.stream.io_max)
         done = {id: totals.operation(io) for id, io in self.stream.ios}
         known = {id: what for id, what in done.items() if what}

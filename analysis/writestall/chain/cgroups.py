@@ -47,20 +47,12 @@ class Cgroups:
         return None if id is None else self._paths.get((version, id), f"id {id}")
 
 
-class Labels:
-    """How people name the cgroups of a run.
-
-    By the names of containers and pods that `record` found in the runtimes' files, else
-    by their paths.
+def labels_of(run: RunDir) -> Naming:
+    """How people name the cgroups of a run: by the names of containers and pods that
+    `record` found in the runtimes' files, else by their paths.
     """
-
-    def __init__(self, run: RunDir) -> None:
-        rows = run.get("containers")
-        self._known = dict(filter(None, map(_named, rows if rows else ())))
-
-    def of(self, path: str) -> str:
-        """Its container and pod, its unit, else itself."""
-        return self._known.get(path) or label(path)
+    known = dict(filter(None, map(_named, run.get("containers") or ())))
+    return lambda path: known.get(path) or label(path)
 
 
 def _named(row: object) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from writestall.chain.explainer import Explainer, Work
+from writestall.chain.explainer import MAX_PARTS, Explainer, Work
 from writestall.chain.parts import INFERRED, SEEN, Chain, Part, Task
 from writestall.chain.waits import Wait, running
 from writestall.classify import endings as e
@@ -73,7 +73,7 @@ class CriticalPaths(Explainer):
         """
         task, self._alone = Task(tid, self._tasks[tid][1]), tid if alone else NO_TID
         start_ns, end_ns = window
-        self._begin()
+        self._budget = MAX_PARTS
         parts = tuple(self._tiled(task, start_ns, end_ns))
         calls = self.calls(parts)
         dev = next((call.dev for _, call in calls if call.dev), None)

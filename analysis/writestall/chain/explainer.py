@@ -80,16 +80,13 @@ class Explainer:
         """The chain of one write; `id` is its event's line number."""
         group = self._cgroups.of(write.cgroup, write.cgroup_v1)
         task = task_of(write.tid, write.comm, write.kstack, group)
-        self._begin()
+        self._budget = MAX_PARTS
         # Its time in no sleep has no parts yet.
         parts = self._tiled(task, *window_of(write), lambda *_: ())
         awake_ns = write.dur_ns - sum(part.dur_ns for part in parts)
         asleep_ns = sum(part.dur_ns for part in parts if part.kind == WAIT)
         parts += self._rest(write, task, awake_ns, asleep_ns)
         return Chain(id, write, task, tuple(parts))
-
-    def _begin(self) -> None:
-        self._budget = MAX_PARTS
 
     def _rest(
         self, write: Write, task: Task, awake_ns: int, asleep_ns: int

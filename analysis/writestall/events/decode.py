@@ -39,6 +39,12 @@ _Sleep: Any = msgspec.defstruct(
     gc=False,
 )
 _stacks = attrgetter(*_STACKS)
+# Stacks and words that many events of a type have in common.
+_SHARED: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    Write: (("kstack", "ustack"), ("comm", "call", "dev", "path")),
+    Io: (("flags", "kstack"), ("comm", "dev", "op")),
+    Ios: (("flags",), ("dev", "op")),
+}
 _others = attrgetter(
     *(f.name for f in fields(Block) if f.name not in (*VARYING, *_STACKS))
 )
@@ -80,15 +86,9 @@ class Decoder:
                 kind = self._new_kind(line, key, sleeps)
             sleeps.add(number, kind, row.t_ns, row.dur_ns, row.runq_ns, row.lock_at)
             return None
-        if isinstance(row, Write):
-            self._share(row, self._stacks, "kstack", "ustack")
-            self._share(row, self._words, "comm", "call", "dev", "path")
-        if isinstance(row, Io):
-            self._share(row, self._stacks, "flags", "kstack")
-            self._share(row, self._words, "comm", "dev", "op")
-        if isinstance(row, Ios):
-            self._share(row, self._stacks, "flags")
-            self._share(row, self._words, "dev", "op")
+        stacks, words = _SHARED.get(type(row), ((), ()))
+        self._share(row, self._stacks, *stacks)
+        self._share(row, self._words, *words)
         return row
 
     def _new_kind(self, line: bytes, key: tuple[object, ...], sleeps: Blocks) -> int:
@@ -100,9 +100,7 @@ class Decoder:
             self._kinds[key] = kind
         return kind
 
-    def _share(
-        self, event: Block | Write | Io | Ios, known: dict[Any, Any], *names: str
-    ) -> None:
+    def _share(self, event: Event, known: dict[Any, Any], *names: str) -> None:
         for name in names:
             value = getattr(event, name)
             force_setattr(event, name, known.setdefault(value, value))

@@ -147,7 +147,7 @@ def _place(answer: Answer, task: Task, caller: Task) -> str:
     """The cgroup of a task, where it is not that of the one that called."""
     if not crosses(task.cgroup, caller.cgroup):
         return ""
-    return f" in {answer.labels.of(str(task.cgroup))}"
+    return f" in {answer.labels(str(task.cgroup))}"
 
 
 def _draw_calls(picture: Timeline, chains: Iterable[Chain]) -> None:

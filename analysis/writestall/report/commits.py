@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from writestall.chain.answers import Answer
-from writestall.chain.cgroups import ROOT, Cgroups, Labels
+from writestall.chain.cgroups import ROOT, Cgroups, Naming
 from writestall.common import scales
 from writestall.events.contract import Commit, Handles, Write
 from writestall.events.run_directory import ENGINES
@@ -156,7 +156,7 @@ class Authors:
     Nothing where there is none but the root, whose tasks are the kernel's.
     """
 
-    def __init__(self, stream: Stream, labels: Labels) -> None:
+    def __init__(self, stream: Stream, labels: Naming) -> None:
         self._cgroups = Cgroups(stream.cgroups)
         self._labels = labels
         self.handles = stream.handles
@@ -188,10 +188,10 @@ class Authors:
         return ", ".join(shares + ([f"{more} more"] if more else []))
 
     def _name(self, path: str) -> str:
-        return "the root cgroup" if path in ("", ROOT) else self._labels.of(path)
+        return "the root cgroup" if path in ("", ROOT) else self._labels(path)
 
 
-def filled_by(stream: Stream, labels: Labels, dev: str | None) -> Iterator[str]:
+def filled_by(stream: Stream, labels: Naming, dev: str | None) -> Iterator[str]:
     """Yield who filled the transactions of a device; nothing without events."""
     rows = [row for row in stream.handles if dev is None or row.dev == dev]
     words = Authors(stream, labels).words(rows)

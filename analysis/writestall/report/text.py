@@ -189,9 +189,7 @@ def chain_lines(answer: Answer, convoy: Chains) -> Iterator[str]:
     head = f"{write.name} {write.path or '?'}{size} took {amount(total, unit_ns)}"
     parts = merged(unqueued(part) for part in chain.parts)
     place = (
-        f" in {answer.labels.of(str(chain.task.cgroup))}"
-        if _crosses(chain, parts)
-        else ""
+        f" in {answer.labels(str(chain.task.cgroup))}" if _crosses(chain, parts) else ""
     )
     yield f"{head:<{LEFT_COLUMN}}  {_name(answer, chain.task)}{place}"
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
@@ -316,7 +314,7 @@ def _place(answer: Answer, part: Part, other: Task) -> str:
     if not crosses(other.cgroup, part.task.cgroup):
         return ""
     word = "in" if other is part.holder else "for"
-    return f" {word} {answer.labels.of(str(other.cgroup))}"
+    return f" {word} {answer.labels(str(other.cgroup))}"
 
 
 def _name(answer: Answer, task: Task) -> str:

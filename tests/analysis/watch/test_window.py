@@ -24,7 +24,7 @@ PAGE_LOCK = HOMES["page-lock-7.2"]
 def test_every_chain_comes_down_to_the_roots_of_the_whole_run(name: str) -> None:
     run = open_run(HOMES[name])
     whole = answer(run, None, every=True)
-    roots = Roots(run, whole.labels.of)
+    roots = Roots(run, whole.labels)
     expected = {
         (write.tid, write.t_ns): (chain.explained_ns, roots.of(chain))
         for (_, write), chain in zip(whole.writes, whole.chains, strict=True)
