@@ -12,7 +12,7 @@ from writestall.compare import durability
 from writestall.compare import wording as view
 from writestall.compare.curve import curves
 from writestall.compare.curve_picture import picture
-from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer, Ranked
+from writestall.compare.ranking import COLUMNS, GROUPS, Answer, Ranked
 from writestall.compare.sheet import Sheet
 from writestall.compare.side_by_side import side_by_side
 from writestall.report.flame_graph import Flame, drawn
@@ -40,9 +40,6 @@ def flames(ranking: Iterable[Ranked]) -> list[Graph]:
     return found
 
 
-GROUPS = ((REQUEST, "requests"), (WRITE, "writes"), ("", "in all"))
-
-
 def page(answer: Answer, sheet: Sheet) -> str:
     """Render the page: the sheet first."""
     return render(
@@ -59,16 +56,12 @@ def _context(answer: Answer, sheet: Sheet) -> dict[str, Any]:
     counted = [row.option for row in answer.ranking if row.runs]
     graphs = flames(answer.ranking)
     seen = {frame.kind for graph in graphs for frame in graph.flame.frames}
-    groups = [
-        (title, len([column for column in COLUMNS if column.group == group]))
-        for group, title in GROUPS
-    ]
     return {
         "sheet": sheet,
         "profile": plan["profile"],
         "workload": plan["workload"],
         "columns": COLUMNS,
-        "groups": groups,
+        "groups": [(title, len(columns)) for title, columns in GROUPS.items()],
         "chosen": COLUMNS.index(answer.by),
         "rows": view.rows(answer),
         "loads": view.loads(answer),

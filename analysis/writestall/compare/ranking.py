@@ -62,6 +62,11 @@ COLUMNS = (
     Column("disk_flushes_per_s", "", "flushes/s", "/s"),
 )
 BY_KEY = {column.key: column for column in COLUMNS}
+# The columns of each group by its title, in their order.
+GROUPS = {
+    title: [column for column in COLUMNS if column.group == group]
+    for title, group in (("requests", REQUEST), ("writes", WRITE), ("in all", ""))
+}
 # Choices of --by, and its default.
 CHOICES = {
     "over-slo": "over_slo_share",

@@ -11,15 +11,7 @@ from typing import Any
 from writestall.compare import durability
 from writestall.compare import wording as view
 from writestall.compare.durability import Kept
-from writestall.compare.ranking import (
-    BY_KEY,
-    COLUMNS,
-    REQUEST,
-    WRITE,
-    Answer,
-    Column,
-    Pair,
-)
+from writestall.compare.ranking import BY_KEY, COLUMNS, GROUPS, Answer, Column, Pair
 from writestall.compare.rules import Verdict
 from writestall.compare.sheet import Sheet, decided
 from writestall.compare.wording import Row
@@ -35,8 +27,7 @@ def lines(answer: Answer, sheet: Sheet) -> Iterator[str]:
     yield ""
     yield from _loads(answer)
     rows = [row for row in view.rows(answer) if row.counts]
-    for title, group in (("requests", REQUEST), ("writes", WRITE), ("in all", "")):
-        columns = [column for column in COLUMNS if column.group == group]
+    for title, columns in GROUPS.items():
         yield from _table(title, columns, rows)
         yield ""
     yield from _causes(rows)
