@@ -48,7 +48,7 @@ def draw(lab: Lab, seed: str) -> Drawn:
         recorded=random.choice(lab.recorded),
         cause=cause,
         share=random.choice(cause.share),
-        factor=random.choice(tables.load("labs.toml")["factors"]),
+        factor=random.choice(tables.course().factors),
         wbps=random.choice(cause.wbps or (0,)),
         luck=random.random(),
         injector_seed=random.randrange(1, 1 << 31),
@@ -70,5 +70,5 @@ def quantity(number: int, seed: str) -> str:
 
 def asked(drawn: Drawn, clear: Sequence[int]) -> int:
     """Which of these calls the question is about; there must be one."""
-    most = min(len(clear), tables.load("labs.toml")["asked"])
+    most = min(len(clear), tables.course().asked)
     return clear[int(drawn.luck * most)]

@@ -110,7 +110,7 @@ class Judge:
 
     def clear(self) -> dict[int, Facts]:
         """The calls that may be asked about, as `explain --write` counts them."""
-        most = 2 * int(tables.load("labs.toml")["asked"])
+        most = 2 * tables.course().asked
         numbers = range(1, min(most, len(self._answer.writes)) + 1)
         found = ((number, self.facts(number)) for number in numbers)
         return {number: facts for number, facts in found if facts}

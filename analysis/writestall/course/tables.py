@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from writestall_base.errors import UserError
 
+T = TypeVar("T", bound=Struct)
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+
+class Cause(Struct, frozen=True, forbid_unknown_fields=True):
     """What a mystery in a machine begins with; `groups` and `wbps` where a cgroup's
     limit is the cause, `who` and `share` where an injector is.
     """
@@ -25,8 +28,7 @@ class Cause:
     wbps: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Taught:
+class Taught(Struct, frozen=True, forbid_unknown_fields=True):
     """Classes of waits, roots, and what --ms may ask for."""
 
     waits: tuple[str, ...]
@@ -34,8 +36,7 @@ class Taught:
     ms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lab:
+class Lab(Struct, frozen=True, forbid_unknown_fields=True):
     """One lab; labs.toml says what the fields are."""
 
     number: int
@@ -53,8 +54,15 @@ class Lab:
     kernel: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Course(Struct, frozen=True, forbid_unknown_fields=True):
+    """All of labs.toml: the labs in their order, and what a seed draws besides."""
+
+    factors: tuple[float, ...]
+    asked: int
+    lab: tuple[Lab, ...]
+
+
+class Names(Struct, frozen=True, forbid_unknown_fields=True):
     """Other words for what explain names, in lower case."""
 
     nobody: frozenset[str]
@@ -62,30 +70,27 @@ class Names:
     also: dict[str, frozenset[str]]
 
 
-@cache
-def load(name: str) -> dict[str, Any]:
+def _read(name: str, kind: type[T]) -> T:
     """One of the files beside this module."""
     text = (resources.files(__package__) / name).read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-def _tuples(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose lists are tuples."""
-    lists = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
-    return row | lists
+    return msgspec.convert(tomllib.loads(text), kind)
 
 
 @cache
+def course() -> Course:
+    """What labs.toml has."""
+    return _read("labs.toml", Course)
+
+
+@cache
+def names() -> Names:
+    """The words of names.toml."""
+    return _read("names.toml", Names)
+
+
 def labs() -> tuple[Lab, ...]:
     """The labs in their order."""
-    return tuple(
-        Lab(
-            **_tuples(row)
-            | {"teaches": Taught(**_tuples(row["teaches"]))}
-            | {"cause": tuple(Cause(**_tuples(cause)) for cause in row["cause"])}
-        )
-        for row in load("labs.toml")["lab"]
-    )
+    return course().lab
 
 
 def lab(number: int) -> Lab:
@@ -105,11 +110,3 @@ def taught(number: int) -> Taught:
         tuple(root for one in until for root in one.roots),
         tuple(ms for one in until for ms in one.ms),
     )
-
-
-@cache
-def names() -> Names:
-    """The words of names.toml."""
-    table = load("names.toml")
-    also = {name: frozenset(words) for name, words in table["also"].items()}
-    return Names(frozenset(table["nobody"]), frozenset(table["disk"]), also)
