@@ -131,6 +131,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "terminal-in-the-seed": (lambda place: say(place, seed="\x1b[2J"), "printable"),
     "minus-five-tries": (lambda place: say(place, tries=-5), "tries"),
     "no-seed": (lambda place: say(place, seed=""), "its answer is on the page"),
+    "no-chain": (lambda place: say(place, chain="nothing=a"), "want one of"),
     "no-lab": (lambda place: say(place, lab=10**30), "lab"),
 }
 

@@ -17,15 +17,14 @@ from writestall.course.limits import (
     MOST_PREDICTION,
     MOST_WORD,
 )
-from writestall_base.command_line import whole
+from writestall_base.command_line import Parser, whole
 from writestall_base.errors import UserError
-from writestall_base.wait_classes import DOES
 
 if TYPE_CHECKING:
     from writestall.course.tables import Lab
     from writestall.course.work import Question
 
-Add = Callable[..., argparse.ArgumentParser]
+Does = Callable[[argparse.Namespace], int]
 OUT = "out"
 ASKED = {
     "--holder": "who held what that call itself waited for longest: a thread as explain"
@@ -34,31 +33,30 @@ ASKED = {
 }
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     """Add the words that may follow."""
-    words = parser.add_subparsers(dest="word", metavar="WORD", required=True)
+    words = parser.add_subparsers(metavar="WORD", required=True)
 
-    def add(name: str, what: str, example: str) -> argparse.ArgumentParser:
+    def add(does: Does, name: str, what: str, example: str = "") -> Parser:
         text = f"{what[0].upper()}{what[1:]}."
         epilog = f"example: writestall course {name} {example}".rstrip()
-        made: argparse.ArgumentParser = words.add_parser(
+        made: Parser = words.add_parser(
             name, help=what, description=text, epilog=epilog
         )
+        made.set_defaults(does=does)
         return made
 
-    add("list", "list the labs", "")
-    _add_predict(add)
-    _add_start(add)
-    _add_answer(add)
-    _add_lab(add("reset", "delete the work on a lab", "3"))
-    grade = add("grade", "judge the answers of a class", "answers")
-    grade.add_argument(
-        "folder", type=options.existing, metavar="DIR", help="their folders"
-    )
-    how = grade.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="print JSON")
-    how.add_argument("--csv", action="store_true", help="print CSV, for a spreadsheet")
-    _add_class(add)
+    add(_list, "list", "list the labs")
+    predict = "keep a prediction, before the lab is started"
+    _add_predict(add(_predict, "predict", predict, "3 '1: no. 2: no. 3: one'"))
+    start = "3 --seed anna --recorded"
+    _add_start(add(_start, "start", "run a lab, or its mystery", start))
+    answer = "3 --holder kworker/u8:1/31 --root jbd2 --ms 1200"
+    _add_answer(add(_answer, "answer", "judge an answer", answer))
+    _add_lab(add(_reset, "reset", "delete the work on a lab", "3"))
+    _add_grade(add(_grade, "grade", "judge the answers of a class", "answers"))
+    names = "names.txt answers --key K"
+    _add_class(add(_class, "class", "make the folder of a class", names))
 
 
 def _word(text: str, most: int = MOST_WORD) -> str:
@@ -72,86 +70,79 @@ def _word(text: str, most: int = MOST_WORD) -> str:
     return text
 
 
-def _chain(text: str) -> str:
-    """An argument type: a chain as edges.py has it."""
-    edges = [
-        one.partition("=")[0].strip() for one in _word(text, MOST_CHAIN).split(",")
-    ]
-    for wait in edges:
-        if wait not in DOES:
-            raise argparse.ArgumentTypeError(f"{wait!a}: want one of {', '.join(DOES)}")
-    return text
-
-
-def _add_lab(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("lab", type=whole(), metavar="N", help="number of the lab")
-    out = f"where the work is ({OUT})"
-    parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help=out)
-
-
 def _prediction(text: str) -> str:
     """An argument type: some lines of text."""
     return _word(" ".join(text.split()), MOST_PREDICTION)
 
 
-def _add_predict(add: Add) -> None:
-    example = "3 '1: no. 2: no. 3: one'"
-    predict = add("predict", "keep a prediction, before the lab is started", example)
-    _add_lab(predict)
+def _chain(text: str) -> str:
+    """An argument type: a chain as edges.py has it."""
+    from writestall.course import edges
+
+    try:
+        edges.parse(_word(text, MOST_CHAIN))
+    except UserError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def _add_lab(parser: Parser) -> None:
+    parser.add_argument("lab", type=whole(), metavar="N", help="number of the lab")
+    out = f"where the work is ({OUT})"
+    parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help=out)
+
+
+def _add_predict(parser: Parser) -> None:
+    _add_lab(parser)
     what = "your predictions; they go into the answer that you hand in"
-    predict.add_argument("text", type=_prediction, metavar="TEXT", help=what)
+    parser.add_argument("text", type=_prediction, metavar="TEXT", help=what)
 
 
-def _add_class(add: Add) -> None:
-    made = add("class", "make the folder of a class", "names.txt answers --key K")
-    made.add_argument("names", type=Path, metavar="NAMES", help="file: one name a line")
-    made.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
+def _add_class(parser: Parser) -> None:
+    add = parser.add_argument
+    add("names", type=Path, metavar="NAMES", help="file: one name a line")
+    add("folder", type=Path, metavar="DIR", help="a new folder")
     key = "draw the seeds with this word, too: nobody can look for an easy one"
-    made.add_argument("--key", type=_word, metavar="K", help=key)
+    add("--key", type=_word, metavar="K", help=key)
 
 
-def _add_start(add: Add) -> None:
-    start = add("start", "run a lab, or its mystery", "3 --seed anna --recorded")
-    _add_lab(start)
+def _add_start(parser: Parser) -> None:
+    _add_lab(parser)
+    add = parser.add_argument
     seed = "draw a mystery: any word, such as your name"
-    start.add_argument("--seed", type=_word, metavar="S", help=seed)
+    add("--seed", type=_word, metavar="S", help=seed)
     change = "run it with the change of its page, once it was run without"
-    start.add_argument("--change", action="store_true", help=change)
+    add("--change", action="store_true", help=change)
     recorded = "a recorded run instead of a VM"
-    start.add_argument("--recorded", action="store_true", help=recorded)
+    add("--recorded", action="store_true", help=recorded)
     for name, metavar in (("kernel", "KERNEL"), ("accel", "NAME")):
-        what = "of the VM, as writestall lab takes it"
-        start.add_argument(f"--{name}", metavar=metavar, help=what)
+        add(f"--{name}", metavar=metavar, help="of the VM, as writestall lab takes it")
 
 
-def _add_answer(add: Add) -> None:
-    answer = add(
-        "answer",
-        "judge an answer",
-        "3 --holder kworker/u8:1/31 --root jbd2 --ms 1200",
-    )
-    _add_lab(answer)
+def _add_answer(parser: Parser) -> None:
+    _add_lab(parser)
+    add = parser.add_argument
     for name, what in ASKED.items():
-        answer.add_argument(name, type=_word, required=True, metavar="NAME", help=what)
+        add(name, type=_word, required=True, metavar="NAME", help=what)
     most = options.number(MOST_MS, "milliseconds, as 1.5")
     what = "what the lab asks for, milliseconds"
-    answer.add_argument("--ms", type=most, required=True, metavar="MS", help=what)
+    add("--ms", type=most, required=True, metavar="MS", help=what)
     what = "the whole chain, made from the events: WAIT=HOLDER,WAIT=HOLDER ..."
-    answer.add_argument("--chain", type=_chain, metavar="EDGES", help=what)
+    add("--chain", type=_chain, metavar="EDGES", help=what)
+
+
+def _add_grade(parser: Parser) -> None:
+    add = parser.add_argument
+    add("folder", type=options.existing, metavar="DIR", help="their folders")
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--json", action="store_true", help="print JSON")
+    add("--csv", action="store_true", help="print CSV, for a spreadsheet")
 
 
 def main(args: argparse.Namespace) -> int:
     """Do what was asked for."""
-    does: dict[str, Callable[[argparse.Namespace], int]] = {
-        "list": _list,
-        "predict": _predict,
-        "start": _start,
-        "answer": _answer,
-        "reset": _reset,
-        "grade": _grade,
-        "class": _class,
-    }
-    return does[args.word](args)
+    status: int = args.does(args)
+    return status
 
 
 def _list(_: argparse.Namespace) -> int:

@@ -13,18 +13,20 @@ from writestall.chain.parts import Part
 from writestall.course import tables
 from writestall.course.facts import Facts
 from writestall.course.judge import names_a_thread, threads
+from writestall.course.limits import MOST_WORD
+from writestall_base.errors import UserError
 from writestall_base.wait_classes import DOES
 
 Edge = tuple[str, str]
 
 
 def parse(text: str) -> list[Edge]:
-    """The edges of a text; raises ValueError where it is no chain."""
+    """The edges of a text; raises UserError where it is no chain."""
     found = []
     for one in text.split(","):
-        wait, _, holder = one.strip().partition("=")
-        if wait not in DOES:
-            raise ValueError(wait)
+        wait, _, holder = one.partition("=")
+        if (wait := wait.strip()) not in DOES:
+            raise UserError(f"{wait[:MOST_WORD]!a}: want one of {', '.join(DOES)}")
         found.append((wait, " ".join(holder.lower().split())))
     return found
 
