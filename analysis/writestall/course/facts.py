@@ -22,11 +22,11 @@ from writestall.events.rows import read_records
 from writestall.verdict import check
 from writestall.verdict.caps import CapTruth, Throttled
 from writestall.verdict.delays import BioDelay, Truth
+from writestall_base.units import MS_NS
 
 # How far chain and record may be apart in a call that is asked about, and how much of
 # it its root and its longest wait must be.
 AGREE, LARGEST = 0.03, 0.5
-MS = 1_000_000
 ONE_IO = "io"  # of QUANTITIES
 
 
@@ -68,27 +68,22 @@ class _Found:
     all_ns: int
 
 
+# What it is, and how long, in ns.
 QUANTITIES: dict[str, tuple[str, Callable[[_Found], float]]] = {
-    "root": (
-        "how long the call waited for its root",
-        lambda found: found.right_ns / MS,
-    ),
+    "root": ("how long the call waited for its root", lambda found: found.right_ns),
     "holder": (
         "how long the longest wait of the call took",
-        lambda found: found.wait.dur_ns / MS,
+        lambda found: found.wait.dur_ns,
     ),
     ONE_IO: (
         "how long one delayed I/O of the root takes",
-        lambda found: median(end - start for start, end in found.delays) / MS,
+        lambda found: median(end - start for start, end in found.delays),
     ),
     "all": (
         "how long all stalled calls of the run together waited for the root",
-        lambda found: found.all_ns / MS,
+        lambda found: found.all_ns,
     ),
-    "call": (
-        "how long the call took",
-        lambda found: found.chain.write.dur_ns / MS,
-    ),
+    "call": ("how long the call took", lambda found: found.chain.write.dur_ns),
 }
 
 
@@ -139,8 +134,8 @@ class Judge:
             root,
             frozenset(leaf.submitter for leaf in blamed),
             frozenset(_tasks(chain.parts)),
-            {name: value(found) for name, (_, value) in QUANTITIES.items()},
-            tuple(leaf.dur_ns / MS for leaf in blamed),
+            {name: ns(found) / MS_NS for name, (_, ns) in QUANTITIES.items()},
+            tuple(leaf.dur_ns / MS_NS for leaf in blamed),
         )
 
     def _blamed(self, chain: Chain, root: Root) -> list[Part]:

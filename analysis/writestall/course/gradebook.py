@@ -12,7 +12,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from writestall.course.facts import Facts
 from writestall.course.handed_in import HandedIn
 from writestall.course.judge import PARTS, judge
 from writestall.course.work import Handed
+from writestall.pictures.terminal import plain_table
 from writestall_base.errors import UserError
 from writestall_base.units import printable, utf8
 
@@ -39,8 +40,10 @@ class Row:
     """
 
     who: str
-    handed: Handed | None
-    marks: dict[str, str]
+    handed: Handed | None = None
+    marks: dict[str, str] = field(
+        default_factory=lambda: dict.fromkeys(PARTS, UNJUDGED)
+    )
     why: str = ""
 
     @property
@@ -60,35 +63,26 @@ def rows(folder: Path) -> list[Row]:
     found = [_row(one, seeds) for one in handed_in.answers(folder)]
     there = {one.student for one in found}
     nothing = "nothing was handed in"
-    found += [
-        Row(name, None, dict.fromkeys(PARTS, UNJUDGED), nothing)
-        for name in seeds
-        if name not in there
-    ]
+    found += [Row(name, why=nothing) for name in seeds if name not in there]
     _remark_copies(found)
-    if seeds:
-        _remark_strangers(found, seeds)
+    for one in found:
+        if seeds and one.student not in seeds and not one.why:
+            one.why = "not on the roster"
     return found
 
 
-def _remark_strangers(found: list[Row], seeds: dict[str, str]) -> None:
-    for one in found:
-        if one.student not in seeds and not one.why:
-            one.why = "not on the roster"
-
-
 def _row(one: HandedIn, seeds: dict[str, str]) -> Row:
-    handed = None
-    try:
-        if one.file is None:
-            raise UserError(one.why)
-        handed = work.read(one.file, Handed)
-        own = seeds.get(one.who.split("/")[0], handed.seed)
-        if handed.seed != own:
-            raise UserError(f"its seed is not that of the roster: {own}")
-        return Row(one.who, handed, _marks(one.file.parent, handed))
-    except UserError as error:
-        return Row(one.who, handed, dict.fromkeys(PARTS, UNJUDGED), str(error))
+    row = Row(one.who, why=one.why)
+    if one.file:
+        try:
+            handed = row.handed = work.read(one.file, Handed)
+            own = seeds.get(row.student, handed.seed)
+            if handed.seed != own:
+                raise UserError(f"its seed is not that of the roster: {own}")
+            row.marks = _marks(one.file.parent, handed)
+        except UserError as error:
+            row.why = str(error)
+    return row
 
 
 def _marks(place: Path, handed: Handed) -> dict[str, str]:
@@ -97,10 +91,8 @@ def _marks(place: Path, handed: Handed) -> dict[str, str]:
     if not handed.seed.isprintable():
         raise UserError("its seed is no printable text")
     if handed.recorded:
-        clear = work.recorded_calls(handed.lab, handed.seed)
-        number = work.drawn_call(place, clear, handed.lab, handed.seed)
-        return marks(clear[number], handed)
-    return bounded.call(lambda: marks(_of_machine(place, handed), handed))
+        return marks(_asked_about(place, handed), handed)
+    return bounded.call(lambda: marks(_asked_about(place, handed), handed))
 
 
 def question(number: int, seed: str) -> tuple[str, int, str]:
@@ -110,11 +102,13 @@ def question(number: int, seed: str) -> tuple[str, int, str]:
     return name, call, draw.quantity(number, seed)
 
 
-def _of_machine(place: Path, handed: Handed) -> Facts:
-    """What is right about the call that was asked about in a student's own run."""
-    if not work.is_drawn(place, handed.lab, handed.seed):
+def _asked_about(place: Path, handed: Handed) -> Facts:
+    """What is right about the call that was asked about; a machine's run is the
+    student's own."""
+    if not handed.recorded and not work.is_drawn(place, handed.lab, handed.seed):
         raise UserError(f"{place}: its run is not what its seed draws")
-    return work.asked(place, handed.lab, handed.seed)
+    clear = work.clear_calls(place, handed)
+    return clear[work.drawn_call(place, clear, handed.lab, handed.seed)]
 
 
 def marks(facts: Facts, handed: Handed) -> dict[str, str]:
@@ -164,9 +158,7 @@ HEADINGS = ("answer", "lab", "seed", *PARTS, CHAIN, "points", "tries")
 
 def table(found: list[Row]) -> Table:
     """The table of a class, for a terminal."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in HEADINGS:
-        made.add_column(heading, no_wrap=True)
+    made = plain_table(*((heading, "left") for heading in HEADINGS))
     for one in found:
         made.add_row(*_cells(one))
     return made
@@ -209,9 +201,7 @@ def sums(found: list[Row]) -> dict[str, Sum]:
 
 def sums_table(found: list[Row]) -> Table:
     """The same for a terminal."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("student", "answers", "points"):
-        made.add_column(heading, no_wrap=True)
+    made = plain_table(("student", "left"), ("answers", "left"), ("points", "left"))
     for student, one in sums(found).items():
         made.add_row(printable(student), str(one.answers), f"{one.points}/{one.most}")
     return made
@@ -244,15 +234,15 @@ def remarks(found: list[Row]) -> Iterator[str]:
     yield from (f"{one.who}: {one.why}" for one in found if one.why)
 
 
+OF_HANDED = ("lab", "seed", "tries", "prediction")
+
+
 def as_json(found: list[Row]) -> list[dict[str, Any]]:
     """The table for other programs."""
     return [
         {
             "answer": utf8(one.who),
-            "lab": one.handed.lab if one.handed else None,
-            "seed": one.handed.seed if one.handed else None,
-            "tries": one.handed.tries if one.handed else None,
-            "prediction": one.handed.prediction if one.handed else None,
+            **{name: getattr(one.handed, name, None) for name in OF_HANDED},
             "marks": one.marks,
             "points": one.points,
             "why": utf8(one.why),

@@ -8,7 +8,6 @@ and on its place in the chain.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from writestall.chain.parts import Task
@@ -155,17 +154,11 @@ def _root_words(facts: Facts) -> set[str]:
 def _ms(facts: Facts, quantity: str, said: float) -> str:
     if _near(said, facts.ms[quantity]):
         return ""
-    other = next(_others(facts, quantity, said), None)
-    if other:
-        return f"that is {other}; wanted is {QUANTITIES[quantity][0]}"
-    return f"not {QUANTITIES[quantity][0]}: it is off by more than {OFF:.0%}"
-
-
-def _others(facts: Facts, quantity: str, said: float) -> Iterator[str]:
-    """What else of the call the number is."""
+    wanted = QUANTITIES[quantity][0]
     for name, (what, _) in QUANTITIES.items():
-        if name != quantity and _near(said, facts.ms[name]):
-            yield what
+        if _near(said, facts.ms[name]):
+            return f"that is {what}; wanted is {wanted}"
+    return f"not {wanted}: it is off by more than {OFF:.0%}"
 
 
 def _near(said: float, right: float) -> bool:

@@ -143,16 +143,10 @@ def ask(place: Path) -> Question:
     """The question of a lab whose run is there; drawn when it is first asked for."""
     question = read(place / QUESTION, Question)
     if not question.write:
-        clear = _clear(place, question)
+        clear = clear_calls(place, question)
         question.write = drawn_call(place, clear, question.lab, question.seed)
         write(place / QUESTION, question)
     return question
-
-
-def asked(place: Path, number: int, seed: str) -> Facts:
-    """What is right about the call of a run that is asked about."""
-    clear = judge_of(place).clear()
-    return clear[drawn_call(place, clear, number, seed)]
 
 
 def drawn_call(place: Path, clear: dict[int, Facts], number: int, seed: str) -> int:
@@ -200,16 +194,16 @@ def _run(place: Path) -> Path:
 
 def facts(place: Path, question: Question) -> Facts:
     """What is right about the call that was asked about."""
-    found = _clear(place, question).get(question.write)
+    found = clear_calls(place, question).get(question.write)
     if found is None:
         raise UserError(f"{place}: call {question.write} has no clear cause")
     return found
 
 
-def _clear(place: Path, question: Question) -> dict[int, Facts]:
+def clear_calls(place: Path, of: Question | Handed) -> dict[int, Facts]:
     """What is right about the calls of a lab's run that may be asked about."""
-    if question.recorded:
-        return recorded_calls(question.lab, question.seed)
+    if of.recorded:
+        return recorded_calls(of.lab, of.seed)
     return judge_of(place).clear()
 
 
