@@ -9,7 +9,7 @@ from pathlib import Path
 
 from recorder.options import SELECTION, add_selection, time_up_to
 from watcher import presence
-from writestall.cli.options import add_unpack
+from writestall.cli.options import add as add_shared
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 
@@ -73,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--run-dir", type=Path, metavar="DIR", help=run)
     again = "take the events of a run or a file, as if they came now"
     add("--replay", type=Path, metavar="RUN", help=again)
-    add_unpack(parser)
+    add_shared(parser, "--unpack-mib")
 
 
 def _add_trap(parser: argparse.ArgumentParser) -> None:

@@ -14,8 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     share = options.number(1, "a share from 0 to 1")
     what = "least share of roots, precision and recall, 0 to 1 (0.95)"
     parser.add_argument("--min", type=share, default=0.95, metavar="X", help=what)
-    options.add_json(parser)
-    options.add_engine(parser)
+    options.add(parser, "--json", "--engine")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -37,8 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--may-lose", action="store_true", help=lose)
     load_help = "compare at this load (the highest that every option held)"
     add("--load", type=int, metavar="PERCENT", help=load_help)
-    options.add_json(parser)
-    options.add_unpack(parser)
+    options.add(parser, "--json", "--unpack-mib")
     add("--html", type=Path, metavar="FILE", help="write a page too")
     write = "write compare.txt, compare.json and compare.html into the folder"
     add("--write", action="store_true", help=write)

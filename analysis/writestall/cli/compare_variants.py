@@ -17,8 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder."""
     what = "folder of runs, made by writestall variants"
     parser.add_argument("folder", type=options.existing, metavar="DIR", help=what)
-    options.add_json(parser)
-    options.add_unpack(parser)
+    options.add(parser, "--json", "--unpack-mib")
 
 
 def main(args: argparse.Namespace) -> int:

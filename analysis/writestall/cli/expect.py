@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN, and what its replay is held to."""
     options.add_run(parser)
-    options.add_engine(parser)
+    options.add(parser, "--engine")
     again = "of a replay: it may be as far from its recording as this second one is"
     parser.add_argument("--again", type=Path, metavar="RECORDING", help=again)
 

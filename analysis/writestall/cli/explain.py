@@ -34,11 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--other", action="store_true", help=other)
     page = f"also write the page {report.NAME} into the run"
     add("--report", action="store_true", help=page)
-    options.add_all(parser)
-    options.add_call(parser)
-    options.add_json(parser)
-    options.add_engine(parser)
-    options.add_unpack(parser)
+    options.add(parser, "--all", "--call", "--json", "--engine", "--unpack-mib")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -23,8 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--redact", action="store_true", help=redact)
     where = "write to FILE, for parquet to a new folder (standard output)"
     options.add_output(parser, where)
-    options.add_all(parser)
-    options.add_engine(parser)
+    options.add(parser, "--all", "--engine")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -21,14 +21,13 @@ def main(args: argparse.Namespace) -> int:
     """Print or draw the heat map."""
     from writestall.pictures import terminal, time_grid
 
-    suffix = options.picture_suffix(args)
     answer = options.read_answer(args)
-    columns = PICTURE_COLUMNS if suffix else terminal.columns()
+    columns = PICTURE_COLUMNS if args.output else terminal.columns()
     if not answer.writes:
         raise UserError(f"{answer.run.path}: no write stalled, nothing to show")
     found = time_grid.heat_map(answer, time_grid.grid_of(answer, columns))
     return options.show(
         args.output,
-        lambda image: image.heat_map(answer, found, suffix),
+        lambda image, suffix: image.heat_map(answer, found, suffix),
         lambda: terminal.heat_map(answer, found),
     )

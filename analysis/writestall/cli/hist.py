@@ -24,12 +24,11 @@ def main(args: argparse.Namespace) -> int:
 def _measured(args: argparse.Namespace) -> int:
     from writestall.pictures import distribution, terminal
 
-    suffix = options.picture_suffix(args)
     answer = options.read_answer(args)
     found = distribution.histogram(answer)
     return options.show(
         args.output,
-        lambda image: image.histogram(answer, found, suffix),
+        lambda image, suffix: image.histogram(answer, found, suffix),
         lambda: terminal.histogram(answer, found),
     )
 
@@ -38,7 +37,6 @@ def _what_if(args: argparse.Namespace) -> int:
     from writestall.pictures import terminal_what_if
     from writestall.whatif import proof, removal
 
-    suffix = options.picture_suffix(args)
     cls, _, left = args.what_if.partition("=")
     if cls not in removal.CLASSES or left != "0":
         known = ", ".join(removal.CLASSES)
@@ -48,6 +46,6 @@ def _what_if(args: argparse.Namespace) -> int:
     proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))
     return options.show(
         args.output,
-        lambda image: image.what_if(answer, found, suffix),
+        lambda image, suffix: image.what_if(answer, found, suffix),
         lambda: terminal_what_if.what_if(answer, found, proofs),
     )

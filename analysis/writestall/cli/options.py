@@ -50,20 +50,10 @@ def number(most: float, what: str) -> Callable[[str], float]:
     return read
 
 
-def add_run(parser: argparse.ArgumentParser, **more: Any) -> None:
+def add_run(parser: argparse.ArgumentParser) -> None:
     """Add RUN."""
-    more |= {"metavar": "RUN", "help": "run directory"}
-    parser.add_argument("run", type=existing, **more)
-    add_unpack(parser)
-
-
-def add_unpack(parser: argparse.ArgumentParser) -> None:
-    """Add --unpack-mib."""
-    what = (
-        f"largest size of unpacked input ({DEFAULT.most_bytes // MIB}, and"
-        f" {DEFAULT.most_ratio} times its size)"
-    )
-    parser.add_argument("--unpack-mib", type=whole(), metavar="MIB", help=what)
+    parser.add_argument("run", type=existing, metavar="RUN", help="run directory")
+    add(parser, "--unpack-mib")
 
 
 def bound(args: argparse.Namespace) -> Bound:
@@ -76,18 +66,6 @@ def open_run(args: argparse.Namespace) -> RunDir:
     from writestall.events import run_directory
 
     return run_directory.open_run(args.run, bound(args))
-
-
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add --engine."""
-    what = "the tracer whose events to use (the first that the run has)"
-    parser.add_argument("--engine", choices=ENGINES, help=what)
-
-
-def add_all(parser: argparse.ArgumentParser) -> None:
-    """Add --all."""
-    what = "include writes to other disks than the run's"
-    parser.add_argument("--all", action="store_true", help=what)
 
 
 def calls(text: str) -> frozenset[str]:
@@ -105,38 +83,56 @@ def calls(text: str) -> frozenset[str]:
     return frozenset(chosen)
 
 
-def add_call(parser: argparse.ArgumentParser) -> None:
-    """Add --call."""
-    what = "only these calls, or groups of them: docs/events.md lists both"
-    parser.add_argument("--call", type=calls, metavar="C,C", help=what)
+# Options of the commands that read a run, each with one meaning.
+SHARED: dict[str, dict[str, Any]] = {
+    "--all": {
+        "action": "store_true",
+        "help": "include writes to other disks than the run's",
+    },
+    "--call": {
+        "type": calls,
+        "metavar": "C,C",
+        "help": "only these calls, or groups of them: docs/events.md lists both",
+    },
+    "--engine": {
+        "choices": ENGINES,
+        "help": "the tracer whose events to use (the first that the run has)",
+    },
+    "--json": {"action": "store_true", "help": "print JSON"},
+    "--unpack-mib": {
+        "type": whole(),
+        "metavar": "MIB",
+        "help": f"largest size of unpacked input ({DEFAULT.most_bytes // MIB}, and"
+        f" {DEFAULT.most_ratio} times its size)",
+    },
+}
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add --json."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+def add(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add options of SHARED."""
+    for name in names:
+        parser.add_argument(name, **SHARED[name])
 
 
-def add_output(parser: argparse.ArgumentParser, what: str) -> None:
+def add_output(
+    parser: argparse.ArgumentParser, what: str, kind: Callable[[str], Path] = Path
+) -> None:
     """Add --output."""
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=what)
+    parser.add_argument("-o", "--output", type=kind, metavar="FILE", help=what)
+
+
+def picture(text: str) -> Path:
+    """An argument type: the file of a picture, whose name says its format."""
+    if (path := Path(text)).suffix.lower() not in PICTURES:
+        raise UserError(f"{text}: want a name in {' or '.join(PICTURES)}")
+    return path
 
 
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """Add what the commands that draw a run take."""
     add_run(parser)
-    add_output(parser, "write a picture instead, .svg or .png")
-    add_all(parser)
-    add_engine(parser)
-
-
-def picture_suffix(args: argparse.Namespace) -> str:
-    """`.svg`, `.png`, or nothing where no picture is asked for; refuse other names."""
-    if args.output is None:
-        return ""
-    suffix: str = args.output.suffix.lower()
-    if suffix not in PICTURES:
-        raise UserError(f"{args.output}: want a name in {' or '.join(PICTURES)}")
-    return suffix
+    add_output(parser, "write a picture instead, .svg or .png", picture)
+    add(parser, "--all", "--engine")
 
 
 def read_answer(args: argparse.Namespace, run: RunDir | None = None) -> Answer:
@@ -150,12 +146,13 @@ def read_answer(args: argparse.Namespace, run: RunDir | None = None) -> Answer:
 
 def show(
     target: Path | None,
-    draw: Callable[[Any], bytes],
+    draw: Callable[[Any, str], bytes],
     text: Callable[[], Iterable[RenderableType]],
 ) -> int:
     """Save what `draw` makes with pictures.image as `target`; without it, print."""
     if target:
-        save(target, draw(load("writestall.pictures.image", "matplotlib")))
+        image = load("writestall.pictures.image", "matplotlib")
+        save(target, draw(image, target.suffix.lower()))
     else:
         from writestall.pictures import terminal
 

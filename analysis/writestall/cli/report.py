@@ -21,8 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN and the page's name."""
     options.add_run(parser)
     options.add_output(parser, f"write to FILE (RUN/{NAME})")
-    options.add_all(parser)
-    options.add_engine(parser)
+    options.add(parser, "--all", "--engine")
 
 
 def save_page(
