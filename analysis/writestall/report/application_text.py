@@ -12,7 +12,7 @@ from writestall.chain.clients import LOCK, QUEUE, WRITE, Delay, Stop
 from writestall.chain.parts import Chain
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT, Application
 from writestall.events.contract import Request, Write
-from writestall.events.hlog import Latencies
+from writestall.report.amounts import amount, unit_of
 from writestall.report.complaints import (
     MEANWHILE,
     OTHERS,
@@ -23,13 +23,14 @@ from writestall.report.complaints import (
     Joined,
     Joins,
     joins,
+    sum_ns,
+    summed,
 )
 from writestall.report.headline import unjoined
 from writestall.report.jvm.witness import witness
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root, path_lines
 from writestall_base.units import many, ms, percent, shares
 
-MS = 1_000_000
 # What each part of a request means.
 _PARTS = {
     QUEUE: "no request thread was free",
@@ -85,16 +86,10 @@ def moment(answer: Answer, row: Moment) -> Iterator[str]:
         yield from _delay(answer, row)
 
 
-def _row(name: str, latencies: Latencies | None, note: str = "") -> str:
-    if latencies is None:
-        return f"{name}: not recorded"
-    return latency_line(name, latencies, note)
-
-
 def _pauses(_: Answer, app: Application) -> Iterator[str]:
     yield "the application: all threads stop while one line is logged"
-    yield _row("pauses", app.pauses_all)
-    yield _row("write(2) to the log", app.service)
+    yield latency_line("pauses", app.pauses_all)
+    yield latency_line("write(2) to the log", app.service)
 
 
 def _stop(answer: Answer, stop: Stop) -> Iterator[str]:
@@ -125,12 +120,11 @@ def _logged(app: Application | None, stop: Stop) -> str:
 
 def _parts(total_ns: int, parts: Sequence[int], words: Sequence[str]) -> Iterator[str]:
     """Yield parts that add up to the whole, in whole ms if that is precise enough."""
-    unit_ns = MS if total_ns >= 100 * MS else MS // 100
+    unit_ns = unit_of(total_ns)
     dealt = shares(sum(parts), parts, round(total_ns / unit_ns))
     for units, word in zip(dealt, words, strict=True):
         if units:
-            digits = 0 if unit_ns == MS else 2
-            yield f"+- {units * unit_ns / MS:.{digits}f} ms {word}"
+            yield f"+- {amount(units, unit_ns)} {word}"
 
 
 def _behind(answer: Answer, chain: Chain | None, guessed: bool) -> Iterator[str]:
@@ -151,8 +145,8 @@ def _behind(answer: Answer, chain: Chain | None, guessed: bool) -> Iterator[str]
 
 def _requests(answer: Answer, app: Application) -> Iterator[str]:
     yield "the application: requests append under one lock per partition"
-    yield _row("requests", answer.latencies, "   (from the intended start)")
-    yield _row("write(2)", app.service)
+    yield latency_line("requests", answer.latencies, "   (from the intended start)")
+    yield latency_line("write(2)", app.service)
     slow = clients.counts(answer)
     total = sum(slow.values())
     yield f"slow requests {total} ({ms(app.slow_ns)} and more), by what took most:"
@@ -194,13 +188,11 @@ _WHERE = {
     UNKNOWN: "unknown",
 }
 
-
-_IS = {
+# The same of one complaint.
+_IS = _WHERE | {
     OWN: "own{own} {calls}",
     OTHERS: "waited for {calls}",
-    OUTSIDE: "in no call of a file system",
     MEANWHILE: "unknown, may have waited for {calls}",
-    UNKNOWN: "unknown",
 }
 
 # Stages of a request, where the calls show more than its program does.
@@ -217,7 +209,7 @@ def _complaints(answer: Answer, _: Application) -> Iterator[str]:
     found = joins(answer)
     if found is None:
         return
-    total_ns, limit = found.sum_ns, ms(found.limit_ns)
+    total_ns, limit = sum_ns(found.rows), ms(found.limit_ns)
     programs = sorted({row.complaint.program for row in found.rows})
     yield f"the application: what it said itself took {limit} and more"
     for comm, (calls, ns) in found.unwaited.items():
@@ -235,7 +227,7 @@ def _complaints(answer: Answer, _: Application) -> Iterator[str]:
         f"{ms(total_ns)} in sum:"
     )
     guess = " (inferred)" if any(row.complaint.guessed for row in found.rows) else ""
-    for name, ns in found.parts.items():
+    for name, ns in summed(found.rows).items():
         if ns:
             where = _WHERE[name].format(own=guess)
             yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {where}"
@@ -261,15 +253,15 @@ def _by_stage(found: Joins) -> Iterator[str]:
 def _by_program(found: Joins) -> Iterator[str]:
     """Yield the complaints of each program, where there are several."""
     programs = found.by_program
-    for name, (count, longest_ns, parts) in (
-        programs.items() if len(programs) > 1 else ()
-    ):
+    for name, rows in programs.items() if len(programs) > 1 else ():
+        parts = summed(rows)
         unknown_ns = parts[MEANWHILE] + parts[UNKNOWN]
         parts_text = [f"{ms(parts[OWN])} own"]
         parts_text += [f"{ms(parts[OTHERS])} of others"] if parts[OTHERS] else []
         parts_text += [f"{ms(parts[OUTSIDE])} in no call"] if parts[OUTSIDE] else []
         parts_text += [f"{ms(unknown_ns)} unknown"]
-        yield f"{name}: {count}, the longest {ms(longest_ns)}: {', '.join(parts_text)}"
+        longest = ms(rows[0].complaint.dur_ns)
+        yield f"{name}: {len(rows)}, the longest {longest}: {', '.join(parts_text)}"
 
 
 def _witness(answer: Answer, found: Joins) -> Iterator[str]:

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from writestall.chain.answers import Answer, once
 from writestall.chain.critical_paths import CriticalPaths
 from writestall.chain.parts import WAIT, Chain, Part
-from writestall.common.windows import Cover, Window, common_ns, window_of
+from writestall.common.windows import Cover, Timed, Window, common_ns, window_of
 from writestall.events.application_clock import Complaint, Stage
 from writestall.events.application_complaints import Complaints
 from writestall.events.contract import Block, Io, Write
@@ -37,6 +37,7 @@ MEANWHILE, UNKNOWN = "meanwhile", "unknown"
 PARTS = (OWN, OTHERS, OUTSIDE, MEANWHILE, UNKNOWN)
 LONG_NS = 300_000_000
 Row = tuple[int, Write]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Joined:
     @property
     def parts(self) -> dict[str, int]:
         """The parts of all stages by name, in ns; they add up to the complaint."""
-        return _summed(dealt.parts for dealt in self.stages)
+        return summed(self.stages)
 
     @property
     def longest(self) -> str:
@@ -115,7 +116,7 @@ class Joins:
     def unjoined(self) -> list[Complaint]:
         """Those of no thread, while the tracer ran."""
         long = filter(self._is_long, self._complaints.unjoined)
-        return list(filter(self._is_traced, long))
+        return list(filter(self.is_traced, long))
 
     @property
     def untraced(self) -> int:
@@ -125,60 +126,20 @@ class Joins:
     @cached_property
     def rows(self) -> list[Joined]:
         """The complaints while the tracer ran, longest first."""
-        traced = filter(self._is_traced, self._long)
+        traced = filter(self.is_traced, self._long)
         return sorted(map(self._join, traced), key=lambda row: -row.complaint.dur_ns)
 
-    def _is_traced(self, complaint: Complaint) -> bool:
+    def is_traced(self, row: Timed) -> bool:
+        """Whether the tracer ran from its start to its end."""
         begin, end = self._answer.stream.begin, self._answer.stream.end
-        if begin and complaint.t_ns < begin.t_ns:
+        if begin and row.t_ns < begin.t_ns:
             return False
-        return not (end and end.t_ns and complaint.end_ns > end.t_ns)
+        return not (end and end.t_ns and row.t_ns + row.dur_ns > end.t_ns)
 
     @property
-    def sum_ns(self) -> int:
-        """All of them together."""
-        return sum(row.complaint.dur_ns for row in self.rows)
-
-    @property
-    def parts(self) -> dict[str, int]:
-        """The parts of all, in ns."""
-        return _summed(row.parts for row in self.rows)
-
-    @property
-    def long(self) -> dict[str, int]:
-        """Count, sum and parts of those that a person notices, in ns."""
-        rows = [row for row in self.rows if row.complaint.dur_ns >= LONG_NS]
-        parts = _summed(row.parts for row in rows)
-        sum_ns = sum(row.complaint.dur_ns for row in rows)
-        sums = {"limit_ns": LONG_NS, "count": len(rows), "sum_ns": sum_ns}
-        return sums | {f"{name}_ns": ns for name, ns in parts.items()}
-
-    @property
-    def by_program(self) -> dict[str, tuple[int, int, dict[str, int]]]:
-        """How many complaints of each program there are, the longest of them in ns,
-        and their parts."""
-        counts: Counter[str] = Counter()
-        longest: Counter[str] = Counter()
-        parts: dict[str, Counter[str]] = {}
-        for row in self.rows:
-            name, dur_ns = row.complaint.program, row.complaint.dur_ns
-            counts[name] += 1
-            longest[name] = max(longest[name], dur_ns)
-            parts.setdefault(name, Counter()).update(row.parts)
-        return {
-            name: (counts[name], longest[name], dict(parts[name])) for name in counts
-        }
-
-    @property
-    def by_stage(self) -> dict[str, dict[str, int]]:
-        """The parts of all by stage, in ns; nothing where no log has stages."""
-        total: dict[str, Counter[str]] = {}
-        for row in self.rows:
-            for dealt in row.stages:
-                if dealt.stage.name:
-                    parts = total.setdefault(dealt.stage.name, Counter())
-                    parts.update(dealt.parts)
-        return {name: dict(parts) for name, parts in total.items()}
+    def by_program(self) -> dict[str, list[Joined]]:
+        """Those of each program, longest first."""
+        return _grouped(self.rows, lambda row: row.complaint.program)
 
     @cached_property
     def unwaited(self) -> dict[str, tuple[int, int]]:
@@ -190,11 +151,6 @@ class Joins:
                 count, ns = found.get(write.comm, (0, 0))
                 found[write.comm] = count + 1, ns + write.dur_ns
         return found
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many there are by where most of each went, most first."""
-        return dict(Counter(row.longest for row in self.rows).most_common())
 
     def chain(self, joined: Joined) -> Chain | None:
         """The chain of the call that is most of it."""
@@ -239,7 +195,7 @@ class Joins:
             MEANWHILE: _longest_first(others, window),
         }
         return Dealt(
-            stage, _summed([parts]), rows, stopped_ns=min(meanwhile_ns, stopped_ns)
+            stage, _full(parts), rows, stopped_ns=min(meanwhile_ns, stopped_ns)
         )
 
     @cached_property
@@ -293,12 +249,29 @@ class Joins:
         return may_wait
 
 
-def _summed(rows: Iterable[dict[str, int]]) -> dict[str, int]:
-    """Parts by name in sum, in ns, each name among them."""
-    total = Counter(dict.fromkeys(PARTS, 0))
-    for parts in rows:
-        total.update(parts)
-    return dict(total)
+def _full(parts: Mapping[str, int]) -> dict[str, int]:
+    """Parts by name in ns, each of PARTS among them."""
+    return {name: parts.get(name, 0) for name in PARTS}
+
+
+def summed(rows: Iterable[Joined | Dealt]) -> dict[str, int]:
+    """The parts of all by name, in ns."""
+    total = Counter[str]()
+    for row in rows:
+        total.update(row.parts)
+    return _full(total)
+
+
+def sum_ns(rows: Iterable[Joined]) -> int:
+    """How long all were together."""
+    return sum(row.complaint.dur_ns for row in rows)
+
+
+def _grouped(rows: Iterable[T], name: Callable[[T], str]) -> dict[str, list[T]]:
+    groups: dict[str, list[T]] = {}
+    for row in rows:
+        groups.setdefault(name(row), []).append(row)
+    return groups
 
 
 def _along(paths: CriticalPaths, stage: Stage, path: Chain) -> Dealt:
@@ -311,7 +284,7 @@ def _along(paths: CriticalPaths, stage: Stage, path: Chain) -> Dealt:
     for part in path.parts:
         _add(part, OWN if stage.worked else OTHERS, ns, sides)
     rows = {name: tuple(paths.calls(parts)) for name, parts in sides.items()}
-    return Dealt(stage, _summed([dict(ns)]), rows, path=path)
+    return Dealt(stage, _full(ns), rows, path=path)
 
 
 def _add(part: Part, side: str, ns: Counter[str], sides: dict[str, list[Part]]) -> None:
@@ -369,33 +342,45 @@ def summary(answer: Answer) -> dict[str, Any]:
     found = joins(answer)
     if found is None:
         return {}
-    parts, total_ns = found.parts, found.sum_ns
+    rows = found.rows
+    long = [row for row in rows if row.complaint.dur_ns >= LONG_NS]
+    named = (dealt for row in rows for dealt in row.stages if dealt.stage.name)
+    by_stage = _grouped(named, lambda dealt: dealt.stage.name)
     return {
         "complaints": {
-            "count": len(found.rows),
+            "count": len(rows),
             "untraced": found.untraced,
             "unjoined": len(found.unjoined),
             "limit_ns": found.limit_ns,
-            "sum_ns": total_ns,
-            **{f"{name}_ns": ns for name, ns in parts.items()},
-            "long": found.long,
-            "by_longest": found.counts,
+            "sum_ns": sum_ns(rows),
+            **_parts(rows),
+            "long": {
+                "limit_ns": LONG_NS,
+                "count": len(long),
+                "sum_ns": sum_ns(long),
+                **_parts(long),
+            },
+            "by_longest": dict(Counter(row.longest for row in rows).most_common()),
             "by_program": {
-                name: {"count": count, "longest_ns": longest_ns}
-                | {f"{part}_ns": ns for part, ns in parts.items()}
-                for name, (count, longest_ns, parts) in found.by_program.items()
+                name: {
+                    "count": len(own),
+                    "longest_ns": own[0].complaint.dur_ns,
+                    **_parts(own),
+                }
+                for name, own in found.by_program.items()
             },
-            "by_stage": {
-                stage: {f"{name}_ns": ns for name, ns in parts.items()}
-                for stage, parts in found.by_stage.items()
-            },
+            "by_stage": {name: _parts(dealt) for name, dealt in by_stage.items()},
             "unwaited": {
                 comm: {"calls": calls, "stall_ns": ns}
                 for comm, (calls, ns) in found.unwaited.items()
             },
-            "worst": [_json(found, row) for row in found.rows[:5]],
+            "worst": [_json(found, row) for row in rows[:5]],
         }
     }
+
+
+def _parts(rows: Iterable[Joined | Dealt]) -> dict[str, int]:
+    return {f"{name}_ns": ns for name, ns in summed(rows).items()}
 
 
 def _json(found: Joins, row: Joined) -> dict[str, Any]:
@@ -406,6 +391,6 @@ def _json(found: Joins, row: Joined) -> dict[str, Any]:
         "t_ns": complaint.t_ns,
         "dur_ns": complaint.dur_ns,
         "tid": complaint.tid,
-        **{f"{name}_ns": ns for name, ns in row.parts.items()},
+        **_parts([row]),
         "event": chain.id if chain else None,
     }

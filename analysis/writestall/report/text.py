@@ -321,8 +321,10 @@ def _name(answer: Answer, task: Task) -> str:
     return f"{answer.thread(task.tid, task.comm)}/{task.tid}"
 
 
-def latency_line(name: str, latencies: Latencies, note: str = "") -> str:
+def latency_line(name: str, latencies: Latencies | None, note: str = "") -> str:
     """Format a count and its percentiles."""
+    if latencies is None:
+        return f"{name}: not recorded"
     return (
         f"{name} {latencies.writes}   p50 {ms(latencies.p50_ns)}   "
         f"p99 {ms(latencies.p99_ns)}   p99.9 {ms(latencies.p999_ns)}   "

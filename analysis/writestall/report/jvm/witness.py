@@ -44,16 +44,8 @@ def witness(answer: Answer, joins: Joins) -> Witness | None:
     app = answer.application
     if app is None or not app.complaints.recorded:
         return None
-    begin, end = answer.stream.begin, answer.stream.end
-    first = begin.t_ns if begin else 0
-    last = end.t_ns if end and end.t_ns else None
-    rows = [
-        row
-        for row in app.complaints.recorded
-        if row.dur_ns >= joins.limit_ns
-        and row.t_ns >= first
-        and (last is None or row.end_ns <= last)
-    ]
+    traced = filter(joins.is_traced, app.complaints.recorded)
+    rows = [row for row in traced if row.dur_ns >= joins.limit_ns]
     files = [row for row in rows if not row.monitor]
     seen = [row for row in files if _is_listed(answer, row)]
     waits = list(_waits(joins, [row for row in rows if row.monitor]))
