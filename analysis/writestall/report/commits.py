@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from writestall.chain.answers import Answer
 from writestall.chain.cgroups import ROOT, Cgroups, Naming
+from writestall.chain.parts import Chain
 from writestall.common import scales
+from writestall.common.windows import Window, common_ns, window_of
 from writestall.events.contract import Commit, Handles, Write
 from writestall.events.run_directory import ENGINES
 from writestall.events.stream import Stream, read_stream
+from writestall.report.timeline import placed
+from writestall_base import wait_classes as c
 from writestall_base.errors import UserError
 from writestall_base.units import ms, percent
 
@@ -48,45 +52,40 @@ class Row:
     authors: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Commits:
     """Commits and stalls on one axis; `rows` are the longest commits, by time."""
 
     count: int
     rows: list[Row]
-    commits: list[Mark] = field(default_factory=list)
-    stalls: list[Mark] = field(default_factory=list)
-    ticks: list[tuple[float, str]] = field(default_factory=list)
+    commits: list[Mark]
+    stalls: list[Mark]
+    ticks: list[tuple[float, str]]
 
 
 def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
     """Draw the picture; None without commit events. Read errors are added to `gaps`."""
     streams = journals(answer, gaps)
     authors = [Authors(stream, answer.labels) for stream in streams if stream.handles]
-    commits = (commit for stream in streams for commit in stream.commits)
-    found = sorted(commits, key=lambda row: row.t_ns)
     dev = answer.run.get("device", "dev")
-    found = [row for row in found if dev is None or row.dev in (None, dev)]
+    rows = (row for stream in streams for row in stream.commits)
+    found = [row for row in rows if dev is None or row.dev in (None, dev)]
     if not found:
         return None
+    found.sort(key=lambda row: row.t_ns)
     writes = [write for _, write in answer.writes]
     longest = sorted(found, key=lambda row: -row.dur_ns)
     shown = sorted(longest[:MOST_ROWS], key=lambda row: row.t_ns)
-    rows = [_row(commit, writes, start_ns, authors) for commit in shown]
-    ends = [row.t_ns + row.dur_ns for row in found]
-    ends += [write.t_ns + write.dur_ns for write in writes]
-    whole_ns = max(1, max(ends) - start_ns)
-    picture = Commits(len(found), rows)
-    for commit in longest[:MOST_MARKS]:
-        picture.commits += _marks(commit, start_ns, whole_ns)
-    for chain in answer.slowest[:MOST_MARKS]:
-        write = chain.write
-        main = max(chain.parts, key=lambda part: part.dur_ns, default=None)
-        x, width = _place(write.t_ns, write.dur_ns, start_ns, whole_ns)
-        title = f"{chain.task.comm}/{write.tid} stalled for {ms(write.dur_ns)}"
-        picture.stalls.append(Mark(x, width, main.cls if main else "other", title))
-    picture.ticks = scales.ticks(whole_ns / 1e9, 10)
-    return picture
+    ends = [window_of(row)[1] for row in found]
+    ends += [window_of(write)[1] for write in writes]
+    axis = start_ns, max(start_ns + 1, *ends)
+    return Commits(
+        len(found),
+        [_row(commit, writes, start_ns, authors) for commit in shown],
+        [mark for commit in longest[:MOST_MARKS] for mark in _marks(commit, axis)],
+        [_stall(chain, axis) for chain in answer.slowest[:MOST_MARKS]],
+        scales.ticks((axis[1] - start_ns) / 1e9, 10),
+    )
 
 
 def journals(answer: Answer, gaps: list[str]) -> list[Stream]:
@@ -104,50 +103,39 @@ def journals(answer: Answer, gaps: list[str]) -> list[Stream]:
 
 
 def _phases(commit: Commit) -> tuple[int, ...]:
-    return (
-        commit.locking_ns,
-        commit.flushing_ns,
-        commit.logging_ns,
-        commit.finishing_ns,
-    )
+    return tuple(getattr(commit, f"{name}_ns") for name in PHASES)
 
 
 def _row(
     commit: Commit, writes: list[Write], start_ns: int, authors: list[Authors]
 ) -> Row:
-    end_ns = commit.t_ns + commit.dur_ns
-    before = bisect_left(writes, end_ns, key=lambda write: write.t_ns)
-    common = []
-    for write in writes[:before]:
-        first = max(write.t_ns, commit.t_ns)
-        last = min(write.t_ns + write.dur_ns, end_ns)
-        if last > first:
-            common.append(last - first)
+    window = window_of(commit)
+    before = bisect_left(writes, window[1], key=lambda write: write.t_ns)
+    all_ns = [common_ns(window_of(write), window) for write in writes[:before]]
+    common = [ns for ns in all_ns if ns]
     at_s = (commit.t_ns - start_ns) / 1e9
     by = "; ".join(filter(None, (each.of(commit) for each in authors)))
     return Row(commit, at_s, _phases(commit), len(common), sum(common), by)
 
 
-def _place(t_ns: int, dur_ns: int, start_ns: int, whole_ns: int) -> tuple[float, float]:
-    """Place and width of a range; its part before the axis is cut off."""
-    first = max(t_ns, start_ns)
-    last = max(first, t_ns + dur_ns)
-    return scales.share(first - start_ns, whole_ns), scales.share(
-        last - first, whole_ns
-    )
-
-
-def _marks(commit: Commit, start_ns: int, whole_ns: int) -> list[Mark]:
+def _marks(commit: Commit, axis: Window) -> Iterator[Mark]:
     """A mark for each phase of a commit."""
-    marks, at_ns = [], commit.t_ns
+    at_ns = commit.t_ns
+    number = commit.transaction if commit.transaction is not None else "?"
     for name, ns in zip(PHASES, _phases(commit), strict=True):
-        x, width = _place(at_ns, ns, start_ns, whole_ns)
-        number = commit.transaction if commit.transaction is not None else "?"
         title = f"transaction {number}: {name} {ms(ns)} of {ms(commit.dur_ns)}"
         if ns:
-            marks.append(Mark(x, width, name, title))
+            yield Mark(*placed((at_ns, at_ns + ns), axis), name, title)
         at_ns += ns
-    return marks
+
+
+def _stall(chain: Chain, axis: Window) -> Mark:
+    """A mark for a stalled write, of what it waited for longest."""
+    write = chain.write
+    main = max(chain.parts, key=lambda part: part.dur_ns, default=None)
+    title = f"{chain.task.comm}/{write.tid} stalled for {ms(write.dur_ns)}"
+    place = placed(window_of(write), axis)
+    return Mark(*place, main.cls if main else c.OTHER, title)
 
 
 class Authors:

@@ -130,12 +130,9 @@ class Timeline:
         self, key: Key, place: Window, kind: str, label: str, title: str
     ) -> None:
         """Draw what of a stretch of time lies in the window, once."""
-        start_ns = max(place[0], self.window[0])
-        dur_ns = min(place[1], self.window[1]) - start_ns
-        if dur_ns < 0:
+        if place[1] < self.window[0] or self.window[1] < place[0]:
             return
-        x, width = self._x(start_ns), scales.share(dur_ns, self.dur_ns)
-        bar = Bar(x, width, self.by_key[key].top, kind, label, title)
+        bar = Bar(*placed(place, self.window), self.by_key[key].top, kind, label, title)
         if not any(bar.is_within(other) for other in self.bars):
             self.bars.append(bar)
 
@@ -145,11 +142,16 @@ class Timeline:
         """Draw what the wait in one lane is for: another lane."""
         lane, target = self.by_key[key], self.by_key[below]
         ends = (lane.base, target.top) if target.y > lane.y else (lane.top, target.base)
-        self.arrows.append(Arrow(self._x(at_ns), *ends, guessed, title))
+        x, _ = placed((at_ns, at_ns), self.window)
+        self.arrows.append(Arrow(x, *ends, guessed, title))
 
-    def _x(self, at_ns: int) -> float:
-        at_ns = min(max(at_ns, self.window[0]), self.window[1])
-        return scales.share(at_ns - self.window[0], self.dur_ns)
+
+def placed(stretch: Window, axis: Window) -> tuple[float, float]:
+    """Place and width of what of a stretch of time lies on an axis, in percent."""
+    first, last = (min(max(at_ns, axis[0]), axis[1]) for at_ns in stretch)
+    whole_ns = axis[1] - axis[0]
+    x = scales.share(first - axis[0], whole_ns)
+    return x, scales.share(last - first, whole_ns)
 
 
 def least_ns(window: Window) -> int:

@@ -71,10 +71,6 @@ class Recorded:
     monitor: bool
     owner_tid: int | None = None
 
-    @property
-    def end_ns(self) -> int:
-        return self.t_ns + self.dur_ns
-
 
 def duration_ns(text: str) -> int:
     """A duration as java.time prints it, in ns."""
