@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import UNSET
 
@@ -70,10 +69,9 @@ def losses(answer: Answer) -> Iterator[str]:
         if answer.stream.lost_events:
             yield f"LOST: {answer.stream.lost_events} events; chains have gaps"
         return
-    sums: dict[str, int] = {}
+    sums = Counter[str]()
     for item in lost:
-        key = f"{item.what or 'events'} ({item.why or 'no reason given'})"
-        sums[key] = sums.get(key, 0) + item.count
+        sums[f"{item.what or 'events'} ({item.why or 'no reason given'})"] += item.count
     losses_text = ", ".join(f"{count} {what}" for what, count in sums.items())
     yield f"LOST: {losses_text}; what follows was built on the rest"
 
@@ -184,36 +182,34 @@ def chain_lines(answer: Answer, convoy: Chains) -> Iterator[str]:
     chain = convoy[0]
     write = chain.write
     unit_ns = unit_of(write.dur_ns)
-    total = round(write.dur_ns / unit_ns)
     size = f" {write.bytes} B" if write.bytes is not None else ""
-    head = f"{write.name} {write.path or '?'}{size} took {amount(total, unit_ns)}"
+    took = amount(round(write.dur_ns / unit_ns), unit_ns)
+    head = f"{write.name} {write.path or '?'}{size} took {took}"
     parts = merged(unqueued(part) for part in chain.parts)
     place = (
         f" in {answer.labels(str(chain.task.cgroup))}" if _crosses(chain, parts) else ""
     )
     yield f"{head:<{LEFT_COLUMN}}  {_name(answer, chain.task)}{place}"
-    yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
+    yield from _tree(answer, chain, parts, write.tid)
     root, ns = main_root(answer.roots([chain]))
-    share, did = percent(ns, write.dur_ns), answer.operations_of(chain, root, ns)
-    yield (
-        f"explained {percent(chain.explained_ns, write.dur_ns)}   "
-        f"root: {root!s} ({share}{did and f', {did}'})"
-    )
+    yield _root_line(chain, root, ns, answer.operations_of(chain, root, ns))
     yield from _company(answer, convoy[1:])
 
 
 def path_lines(answer: Answer, path: Chain) -> Iterator[str]:
     """Yield the tree of a request's critical path, and its root."""
-    dur_ns = path.write.dur_ns
-    unit_ns = unit_of(dur_ns)
     parts = merged(unqueued(part) for part in path.parts)
-    tree = _Tree(answer, path, unit_ns)
     yield "its critical path:"
-    yield from tree.lines(parts, round(dur_ns / unit_ns), of=path.task.tid)
-    root, ns = main_root(answer.roots([path]))
-    yield (
-        f"explained {percent(path.explained_ns, dur_ns)}   "
-        f"root: {root!s} ({percent(ns, dur_ns)})"
+    yield from _tree(answer, path, parts, path.task.tid)
+    yield _root_line(path, *main_root(answer.roots([path])))
+
+
+def _root_line(chain: Chain, root: Root, ns: int, did: str = "") -> str:
+    """How much of a chain is explained, and what most of it comes down to."""
+    whole_ns = chain.write.dur_ns
+    return (
+        f"explained {percent(chain.explained_ns, whole_ns)}   "
+        f"root: {root!s} ({percent(ns, whole_ns)}{did and f', {did}'})"
     )
 
 
@@ -241,34 +237,33 @@ def _company(answer: Answer, others: Chains) -> Iterator[str]:
     yield f"{count} behind the same root: {', '.join(names)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """The lines below one write; all are in units of `unit_ns`."""
+def _tree(
+    answer: Answer, chain: Chain, parts: tuple[Part, ...], of: int
+) -> Iterator[str]:
+    """Yield the lines below a chain's first, those that round to nothing left out.
 
-    answer: Answer
-    chain: Chain
-    unit_ns: int
+    `parts` are its own, merged; `of` is the thread whose time it is, named by the line
+    above.
+    """
+    unit_ns = unit_of(chain.write.dur_ns)
 
     def lines(
-        self, parts: tuple[Part, ...], total: int, indent: str = "", of: int = -1
+        parts: tuple[Part, ...], total: int, indent: str, of: int
     ) -> Iterator[str]:
-        """Yield merged parts that add up to `total` units, without those of 0.
-
-        `of` is the thread whose time it is, named by the line above.
-        """
-        total_ns = sum(part.dur_ns for part in parts)
-        dealt = shares(total_ns, [part.dur_ns for part in parts], total)
-        rows = [
-            (part, units) for part, units in zip(parts, dealt, strict=True) if units
-        ]
+        dealt = shares(
+            sum(part.dur_ns for part in parts), [part.dur_ns for part in parts], total
+        )
+        rows = [row for row in zip(parts, dealt, strict=True) if row[1]]
         for at, (part, units) in enumerate(rows):
-            words = _words(self.answer, self.chain, part)
-            left = f"{indent}+- {amount(units, self.unit_ns)} {words}"
-            right = _right(self.answer, part, of)
+            words = _words(answer, chain, part)
+            left = f"{indent}+- {amount(units, unit_ns)} {words}"
+            right = _right(answer, part, of)
             yield f"{left:<{LEFT_COLUMN}}  {right}" if right else left
             inner = indent + ("|  " if at + 1 < len(rows) else "   ")
             holder = part.holder.tid if part.holder else of
-            yield from self.lines(part.parts, units, inner, holder)
+            yield from lines(part.parts, units, inner, holder)
+
+    yield from lines(parts, round(chain.write.dur_ns / unit_ns), "", of)
 
 
 def _words(answer: Answer, chain: Chain, part: Part) -> str:
