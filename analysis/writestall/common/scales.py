@@ -40,6 +40,11 @@ def label(ns: float) -> str:
     return f"{ns:g} ns"
 
 
+def quantile(percent: float) -> str:
+    """The name of a quantile: `p99.9`, `max`."""
+    return "max" if percent == 100 else f"p{percent:g}"
+
+
 def step(span: float, most: int) -> int:
     """The smallest of 1, 2, 5, 10, ... that cuts the span into at most so many."""
     size = 1

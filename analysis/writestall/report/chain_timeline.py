@@ -113,15 +113,11 @@ def _parts(
         yield from _parts(part.parts, of if part.kind == c.CALL else part.task)
 
 
-def _is_io(part: Part) -> bool:
-    return part.kind == WAIT and part.cls == c.DEVICE_IO and not part.parts
-
-
 def _below(answer: Answer, chain: Chain, part: Part) -> Key | None:
     """The lane of what a wait is for: a task's, a disk's, a limit's, or None."""
     if part.cap:
         return str(answer.root_of(chain, part))
-    if _is_io(part):
+    if part.kind == WAIT and part.cls == c.DEVICE_IO and not part.parts:
         return answer.root_of(chain, part).device or "the disk"
     return part.holder.tid if part.holder else None
 
@@ -152,10 +148,9 @@ def _place(answer: Answer, task: Task, caller: Task) -> str:
 
 def _draw_calls(picture: Timeline, chains: Iterable[Chain]) -> None:
     for chain in chains:
-        if (CALLS, chain.task.tid) in picture.by_key:
-            write = chain.write
+        key, write = (CALLS, chain.task.tid), chain.write
+        if key in picture.by_key:
             label = labelled(f"{write.name} {write.path or '?'}", write.dur_ns)
-            key = CALLS, chain.task.tid
             picture.add_bar(key, window_of(write), "call", label, label)
 
 

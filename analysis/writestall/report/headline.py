@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from operator import itemgetter
 
 from writestall.chain import clients
 from writestall.chain.answers import Answer
-from writestall.chain.clients import LOCK, QUEUE, WRITE, Stop
+from writestall.chain.clients import LOCK, QUEUE, WRITE
 from writestall.common import scales
 from writestall.common.windows import common_ns, window_of
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT
@@ -148,7 +147,7 @@ def _own(rows: Sequence[_Slow], own_ns: int) -> str:
     sums = _calls_ns(rows, OWN)
     if not sums:
         return TOO_SHORT
-    call, ns = max(sums.items(), key=itemgetter(1))
+    ((call, ns),) = sums.most_common(1)
     if ns >= MOST_OF_IT * own_ns:
         return call
     kind, _, file = call.partition(" ")
@@ -176,9 +175,8 @@ def _calls_ns(rows: Iterable[_Slow], name: str) -> Counter[str]:
 
 def _longest(rows: Iterable[_Slow], name: str) -> str:
     """The call of one part in which the rows were longest, all together."""
-    return max(_calls_ns(rows, name).items(), key=itemgetter(1), default=(TOO_SHORT,))[
-        0
-    ]
+    longest = _calls_ns(rows, name).most_common(1)
+    return longest[0][0] if longest else TOO_SHORT
 
 
 def _complaints(answer: Answer) -> Iterator[_Slow]:
@@ -209,16 +207,12 @@ def _call(program: str, write: Write) -> str:
 
 def _pauses(answer: Answer) -> Iterator[_Slow]:
     for stop in clients.stops(answer):
-        if stop.pause.dur_ns >= answer.stream.limit_ns:
-            yield _pause(stop)
-
-
-def _pause(stop: Stop) -> _Slow:
-    own_ns = stop.covered_ns
-    parts = {OWN: own_ns, MEANWHILE: 0, UNKNOWN: stop.pause.dur_ns - own_ns}
-    path = stop.write.path or "?" if stop.write else None
-    calls = ((f"write(2) to {path}", own_ns),) if path else ()
-    return _Slow("pause", stop.pause.dur_ns, parts, {OWN: calls})
+        dur_ns, own_ns = stop.pause.dur_ns, stop.covered_ns
+        if dur_ns >= answer.stream.limit_ns:
+            parts = {OWN: own_ns, MEANWHILE: 0, UNKNOWN: dur_ns - own_ns}
+            write = stop.write
+            calls = ((f"write(2) to {write.path or '?'}", own_ns),) if write else ()
+            yield _Slow("pause", dur_ns, parts, {OWN: calls})
 
 
 def _requests(answer: Answer) -> str | None:

@@ -109,14 +109,11 @@ class Heat:
         """Px from the top to its upper edge; the slowest row is at the top."""
         return (self.rows[-1] - cell.bucket) * ROW_PX
 
-    def when(self, cell: Cell) -> str:
-        """A cell's range of time."""
-        start_s = cell.column * self.grid.column_s
-        return f"{start_s} to {start_s + self.grid.column_s} s"
-
     def words(self, cell: Cell) -> str:
         """Describe the cell, for its tooltip and for screen readers."""
-        words = [f"{self.when(cell)}, {scales.bounds(cell.bucket)}:"]
+        start_s = cell.column * self.grid.column_s
+        when = f"{start_s} to {start_s + self.grid.column_s} s"
+        words = [f"{when}, {scales.bounds(cell.bucket)}:"]
         if cell.stalls:
             calls = many(cell.stalls, "stalled write")
             words.append(f"{calls}, {ms(cell.stall_ns)} in sum; {cell.causes}.")

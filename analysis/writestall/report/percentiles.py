@@ -7,7 +7,7 @@ A number of nines is a rarity as a power of ten: 1 for 90 %, 2 for 99 %.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from writestall.common import scales
 from writestall.events.hlog import Log
@@ -30,15 +30,15 @@ class Line:
     points: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Curve:
     """Curves, ticks in percent across and px down, and a table."""
 
     lines: list[Line]
     height: int
-    x_ticks: list[tuple[float, str]] = field(default_factory=list)
-    y_ticks: list[tuple[int, str]] = field(default_factory=list)
-    rows: list[tuple[str, list[str]]] = field(default_factory=list)
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[int, str]]
+    rows: list[tuple[str, list[str]]]
 
     @property
     def full_height(self) -> int:
@@ -55,22 +55,22 @@ def curve(logs: dict[str, Log]) -> Curve | None:
     each = [ns for at in values.values() for ns in at.values()]
     low = math.floor(math.log10(max(1, min(each))))
     high = max(low + 1, math.ceil(math.log10(max(1, *each))))
-    lines = [
-        Line(key, _points(log, values[key], nines, low, high))
-        for key, log in logs.items()
-    ]
-    drawn = Curve(lines, (high - low) * DECADE_PX)
-    drawn.x_ticks = [
-        (scales.share(at, nines), f"{round(_percentile(at), 10):g} %")
-        for at in range(int(nines) + 1)
-    ]
-    drawn.y_ticks = [
-        ((high - at) * DECADE_PX, scales.label(10**at)) for at in range(low, high + 1)
-    ]
-    for percentile in TABLE:
-        name = "max" if percentile == 100 else f"p{percentile:g}"
-        drawn.rows.append((name, [ms(at[percentile]) for at in values.values()]))
-    return drawn
+    return Curve(
+        [
+            Line(key, _points(log, values[key], nines, low, high))
+            for key, log in logs.items()
+        ],
+        (high - low) * DECADE_PX,
+        [
+            (scales.share(at, nines), f"{round(_percentile(at), 10):g} %")
+            for at in range(int(nines) + 1)
+        ],
+        [
+            ((high - at) * DECADE_PX, scales.label(10**at))
+            for at in range(low, high + 1)
+        ],
+        [(scales.quantile(at), [ms(ns[at]) for ns in values.values()]) for at in TABLE],
+    )
 
 
 def _values(log: Log) -> dict[float, int]:
