@@ -18,6 +18,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part, Task
 from writestall.classify.frames import parse_stack
+from writestall.common.windows import window_of
 from writestall.events.contract import Block
 from writestall.export.tables import main_class, run_name, waits
 from writestall_base import wait_classes as c
@@ -96,8 +97,7 @@ class _Trace:
         args |= {"root": str(root), "explained_ns": chain.explained_ns}
         args |= {"main_class": main_class(chain)}
         name = f"{write.name} {write.path or '?'}"
-        end_ns = write.t_ns + write.dur_ns
-        row = _Slice(write.t_ns, end_ns, name, "write", args)
+        row = _Slice(*window_of(write), name, "write", args)
         self.task(chain.task).slices.append(row)
 
     def wait(self, number: int, wait: _Wait) -> None:
@@ -135,11 +135,9 @@ class _Trace:
 
     def notes(self, start_ns: int) -> None:
         """Add notes on what limits the trace."""
-        notes = list(self.answer.notes)
-        if self.answer.stream.lost_events:
-            lost = self.answer.stream.lost_events
-            notes.insert(0, f"LOST: {lost} events; chains have gaps")
-        for note in notes:
+        lost = self.answer.stream.lost_events
+        losses = [f"LOST: {lost} events; chains have gaps"] if lost else []
+        for note in (*losses, *self.answer.notes):
             track = self.track("notes", "notes", _NOTES_RANK)
             track.slices.append(_Slice(start_ns, start_ns, note, "note", {}))
 
@@ -212,16 +210,14 @@ def _event(
     if row is not None:
         event.name = printable(row.name)
         event.categories.append(row.category)
-        event.debug_annotations.extend(_annotations(row.args))
+        event.debug_annotations.extend(
+            _annotation(value, name=name)
+            for name, value in row.args.items()
+            if value is not None
+        )
         if row.flow is not None:
             event.flow_ids.append(row.flow)
     return t_ns, _packet(timestamp=t_ns, track_event=event)
-
-
-def _annotations(args: Args) -> Iterator[Any]:
-    for name, value in args.items():
-        if value is not None:
-            yield _annotation(value, name=name)
 
 
 def _annotation(value: Any, **fields: str) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from writestall.chain.answers import Answer
 from writestall.common.scales import MS, S
+from writestall.events.hlog import Latencies
 from writestall.export.tables import run_name
 
 Labels = dict[str, str]
@@ -74,22 +75,16 @@ def _families(answer: Answer) -> Iterator[Family]:
         "root",
         summary["stall_ns_by_root"].items(),
     )
-    yield Family(
-        "writestall_explained_ratio",
-        "gauge",
-        "ratio",
-        "Share of a run's stall time that is explained, 0 to 1.",
-        (("", {}, float(summary["share_explained"])),),
-    )
-    yield _count(LOST, "Events the tracer lost.", summary["lost_events"])
+    about = "Share of a run's stall time that is explained, 0 to 1."
+    share = float(summary["share_explained"])
+    yield _gauge("writestall_explained_ratio", about, share, "ratio")
+    yield _gauge(LOST, "Events the tracer lost.", summary["lost_events"])
     if answer.latencies:
-        yield from _client(answer)
+        yield from _client(answer.latencies)
 
 
-def _client(answer: Answer) -> Iterator[Family]:
-    latencies = answer.latencies
-    assert latencies is not None
-    yield _count("writestall_writes", "Writes the client made.", latencies.writes)
+def _client(latencies: Latencies) -> Iterator[Family]:
+    yield _gauge("writestall_writes", "Writes the client made.", latencies.writes)
     quantiles = (
         ("0.5", latencies.p50_ns),
         ("0.99", latencies.p99_ns),
@@ -107,12 +102,13 @@ def _client(answer: Answer) -> Iterator[Family]:
 def _info(summary: dict[str, object]) -> Family:
     names = ("scenario", "kernel", "engine")
     labels = {name: str(summary[name] or "") for name in names}
-    about = "What a run was; always 1."
-    return Family("writestall_run_info", "gauge", "", about, (("", labels, 1),))
+    return _gauge("writestall_run_info", "What a run was; always 1.", 1, "", labels)
 
 
-def _count(name: str, about: str, count: int) -> Family:
-    return Family(name, "gauge", "", about, (("", {}, count),))
+def _gauge(
+    name: str, about: str, value: float, unit: str = "", labels: Labels | None = None
+) -> Family:
+    return Family(name, "gauge", unit, about, (("", labels or {}, value),))
 
 
 def _seconds(

@@ -52,14 +52,12 @@ def histogram(answer: Answer) -> Histogram:
     return Histogram(shown, any(row.writes for row in shown))
 
 
-def before_and_after(
-    found: Histogram, then: Sequence[int]
-) -> list[tuple[int, int, int]]:
+def before_and_after(answer: Answer, then: Sequence[int]) -> list[tuple[int, int, int]]:
     """Rows of a bucket's edge in ns, its writes, and those of `then`.
 
     `then` has a count for each edge; rows are from the first used bucket to the last.
     """
-    before = {row.edge_ns: row.writes for row in found.rows}
+    before = {row.edge_ns: row.writes for row in histogram(answer).rows}
     rows = [
         (edge_ns, before.get(edge_ns, 0), count)
         for edge_ns, count in zip(EDGES_NS, then, strict=True)

@@ -18,8 +18,7 @@ from writestall.chain.answers import Answer
 from writestall.classify.styles import ORDER, STYLES, Style
 from writestall.common.scales import EDGES_NS, label
 from writestall.export.tables import run_name
-from writestall.pictures import distribution
-from writestall.pictures.distribution import Histogram
+from writestall.pictures.distribution import Histogram, before_and_after
 from writestall.pictures.time_grid import HeatMap
 from writestall.whatif.removal import QUANTILES, WhatIf
 from writestall_base.errors import UserError
@@ -82,9 +81,7 @@ def what_if(answer: Answer, found: WhatIf, suffix: str) -> bytes:
     with mpl.rc_context(_STYLE):
         figure = _figure(answer)
         axes = figure.subplots()
-        rows = distribution.before_and_after(
-            distribution.histogram(answer), percentiles.then_writes
-        )
+        rows = before_and_after(answer, percentiles.then_writes)
         edges_ns, *counts = zip(*rows, strict=True)
         for at, (name, style) in enumerate(_BEFORE_AND_AFTER.items()):
             places = [place + (at - 0.5) * 0.42 for place in range(len(rows))]
@@ -195,14 +192,13 @@ def _shades(figure: Figure, axes: Any, found: HeatMap) -> None:
 
 def _markers(axes: Any, found: HeatMap) -> None:
     points: dict[str, list[tuple[float, float]]] = {}
-    counts: dict[str, int] = {}
     for (column, bucket), cell in found.cells.items():
-        for at, (cls, count) in enumerate(sorted(cell.stalled.items())):
+        for at, cls in enumerate(sorted(cell.stalled)):
             # Classes that share a cell are drawn side by side.
             share = (at + 1) / (len(cell.stalled) + 1)
             x_s = (column + share) * found.grid.column_s
             points.setdefault(cls, []).append((x_s, bucket - found.buckets[0] + 0.5))
-            counts[cls] = counts.get(cls, 0) + count
+    counts = found.stalled
     for cls in sorted(points, key=ORDER.__getitem__):
         style = STYLES[cls]
         axes.scatter(

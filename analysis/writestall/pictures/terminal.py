@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console, RenderableType
@@ -45,11 +44,6 @@ def show(lines: Iterable[RenderableType]) -> None:
     console = _console()
     for line in lines:
         console.print(line)
-
-
-def width() -> int:
-    """The number of characters of a line."""
-    return _console().width
 
 
 def _console() -> _Console:
@@ -143,7 +137,7 @@ def columns() -> int:
 
 
 def _room() -> int:
-    return width() - 10
+    return _console().width - 10
 
 
 def _cell(cell: Cell | None, wide: int) -> Text:
@@ -184,11 +178,8 @@ def _legend(answer: Answer, found: HeatMap) -> Iterator[Text]:
         steps = "  ".join(f"{shade} {10**at}" for at, shade in enumerate(shades))
         yield Text(f"writes from their intended start: {steps} and more in a cell")
     yield Text(f"a cell is {found.grid.column_s} s wide")
-    sums: Counter[str] = Counter()
-    for cell in found.cells.values():
-        sums.update(cell.stalled)
     parts = []
-    for cls, count in sums.most_common():
+    for cls, count in found.stalled.most_common():
         style = STYLES[cls]
         parts.append(Text(f"{style.letter} {cls} ({count})", style=style.colour))
     yield Text("stalled, by what each waited for longest: ") + Text("  ").join(parts)

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from writestall.chain.answers import Answer
-from writestall.common.scales import label
-from writestall.pictures.distribution import Histogram, before_and_after, histogram
+from writestall.common.scales import label, quantile
+from writestall.pictures.distribution import before_and_after
 from writestall.pictures.terminal import bar, plain_table, title
 from writestall.whatif.proof import Proof
 from writestall.whatif.removal import QUANTILES, WhatIf
@@ -37,7 +37,7 @@ def what_if(
     yield table
     yield Text("")
     if found.percentiles is not None:
-        yield _distribution(histogram(answer), found.percentiles.then_writes)
+        yield _distribution(before_and_after(answer, found.percentiles.then_writes))
         yield Text("")
     if found.sums_ns[0] == found.sums_ns[1]:
         yield Text(f"no stalled write had {found.cls} in its chain")
@@ -51,19 +51,13 @@ def _percentile_rows(found: WhatIf) -> Iterator[tuple[str, ...]]:
     if percentiles is None:
         yield ("all writes: no schedule in writer.jsonl, or no writer.hlog", "-", "-")
         return
-    for at, quantile in enumerate(QUANTILES):
-        name = "max" if quantile == 100 else f"p{quantile:g}"
-        columns = (
-            percentiles.measured_ns[at],
-            percentiles.then_ns[at],
-            percentiles.model_ns[at],
-        )
-        yield (f"{name} of all writes", *(ms(ns) for ns in columns))
+    columns = percentiles.measured_ns, percentiles.then_ns, percentiles.model_ns
+    for at, *row in zip(QUANTILES, *columns, strict=True):
+        yield (f"{quantile(at)} of all writes", *map(ms, row))
 
 
-def _distribution(found: Histogram, then: tuple[int, ...]) -> Table:
+def _distribution(rows: list[tuple[int, int, int]]) -> Table:
     """All writes by latency, as measured and without the class."""
-    rows = before_and_after(found, then)
     most = max(max(counts) for _, *counts in rows)
     scale = ("(log scale)", "left")
     table = plain_table(

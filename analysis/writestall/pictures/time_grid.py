@@ -8,10 +8,10 @@ intended start, a stalled one where the call began.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from writestall.chain.answers import Answer
-from writestall.chain.collect import Question, Source
+from writestall.chain.collect import Collector, Question, Source
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Root
 from writestall.common import scales
@@ -75,7 +75,7 @@ class Grid:
 
 
 @dataclass(slots=True)
-class Causes:
+class Causes(Collector):
     """A collector: the stalled writes of each cell."""
 
     grid: Grid
@@ -94,9 +94,6 @@ class Causes:
         for root, ns in source.roots.of(chain).items():
             cell.roots[root] += ns
 
-    def close(self) -> None:
-        """Nothing is left to do."""
-
     def join(self, other: Causes) -> None:
         """Takes in those of later chains."""
         for place, more in other.cells.items():
@@ -114,6 +111,14 @@ class HeatMap:
     grid: Grid
     buckets: range
     cells: dict[Place, Cell]
+
+    @property
+    def stalled(self) -> Counter[str]:
+        """All stalled calls, by what each waited for longest."""
+        total = Counter[str]()
+        for cell in self.cells.values():
+            total.update(cell.stalled)
+        return total
 
 
 def start_of(answer: Answer) -> int:
@@ -147,9 +152,7 @@ def heat_map(answer: Answer, grid: Grid) -> HeatMap:
             cells.setdefault(place, Cell()).writes += count
     for place, stalled in answer.gathered(grid.causes).cells.items():
         writes = cells[place].writes if place in cells else 0
-        cells[place] = Cell(
-            writes, stalled.ns, stalled.stalled, stalled.classes, stalled.roots
-        )
+        cells[place] = replace(stalled, writes=writes)
     used = [bucket for _, bucket in cells]
     buckets = range(min(used, default=0), max(used, default=-1) + 1)
     return HeatMap(grid, buckets, cells)
