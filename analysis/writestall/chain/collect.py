@@ -92,7 +92,7 @@ class Collector(Protocol):
         """Takes a chain in."""
 
     def close(self) -> None:
-        """Called behind the last chain, where it was gathered."""
+        """Called behind the last chain, where it was gathered; most do nothing."""
 
     def join(self, other: Any) -> None:
         """Takes in what was gathered of the chains behind its own."""

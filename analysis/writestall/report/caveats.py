@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from writestall.chain.collect import Question, Source
+from writestall.chain.collect import Collector, Question, Source
 from writestall.chain.parts import INFERRED, Chain
 
 
 @dataclass(slots=True)
-class Caveats:
+class Caveats(Collector):
     """A collector of what limits an answer: waits for a task, the links, and time
     without a cause; times in ns."""
 
@@ -37,9 +37,6 @@ class Caveats:
                     self.guessed_links += part.link == INFERRED
             elif not part.explained:
                 self.causeless[f"{part.task.comm}: {part.why}"] += part.dur_ns
-
-    def close(self) -> None:
-        """Nothing is left to do."""
 
     def join(self, other: Caveats) -> None:
         """Takes in those of later chains."""
