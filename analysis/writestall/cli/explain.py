@@ -101,10 +101,8 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
 
 def _run(args: argparse.Namespace, kind: str) -> int:
     run = options.open_run(args)
-    if args.report:
-        answer = report.answer_or_page(args, run)
-    else:
-        answer = options.read_answer(args, run)
+    read = report.answer_or_page if args.report else options.read_answer
+    answer = read(args, run)
     if run.bare:
         _print_kind(str(args.run), kind)
     if args.other:

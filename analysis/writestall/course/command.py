@@ -11,12 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from writestall.cli import options
-from writestall.course.limits import (
-    MOST_CHAIN,
-    MOST_MS,
-    MOST_PREDICTION,
-    MOST_WORD,
-)
+from writestall.course.limits import MOST_CHAIN, MOST_MS, MOST_PREDICTION, MOST_WORD
 from writestall_base.command_line import Parser, whole
 from writestall_base.errors import UserError
 

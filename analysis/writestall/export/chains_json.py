@@ -18,6 +18,7 @@ from writestall.chain.answers import TOTALS, Answer
 from writestall.chain.collect import Question, Source
 from writestall.chain.merge import merged
 from writestall.chain.parts import Cap, Chain, Part, Task
+from writestall.export.tables import fields
 from writestall_base.folders import Drafts
 
 # A longer run's file has only the chains of the slowest writes: with all of them it
@@ -126,15 +127,9 @@ def _chain(answer: Answer, chain: Chain) -> dict[str, Any]:
     roots = answer.roots([chain])
     return {
         "event": chain.id,
-        "t_ns": write.t_ns,
-        "dur_ns": write.dur_ns,
+        **fields(write, "t_ns dur_ns"),
         "task": chain.task,
-        "call": write.call,
-        "path": write.path,
-        "dev": write.dev,
-        "ino": write.ino,
-        "offset": write.offset,
-        "bytes": write.bytes,
+        **fields(write, "call path dev ino offset bytes"),
         "explained_ns": chain.explained_ns,
         "root": str(next(iter(roots), "")),
         "ns_by_root": {str(root): ns for root, ns in roots.items()},

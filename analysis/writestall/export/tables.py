@@ -21,6 +21,11 @@ Row = dict[str, Any]
 AMOUNTS = (*c.WAIT_CLASSES, c.RUNNING, c.RUNQUEUE, c.UNEXPLAINED)
 
 
+def fields(record: object, names: str) -> Row:
+    """Those columns that are a record's own fields."""
+    return {name: getattr(record, name) for name in names.split()}
+
+
 def run_name(answer: Answer) -> str:
     """The run directory's name with links resolved, as valid UTF-8."""
     return utf8(answer.run.path.resolve().name)
@@ -54,20 +59,10 @@ def writes(answer: Answer) -> Iterator[Row]:
         yield {
             "run": run,
             "write_id": chain.id,
-            "t_ns": write.t_ns,
-            "dur_ns": write.dur_ns,
-            "tid": write.tid,
-            "pid": write.pid,
-            "comm": write.comm,
-            "call": write.call,
-            "path": write.path,
-            "dev": write.dev,
-            "ino": write.ino,
+            **fields(write, "t_ns dur_ns tid pid comm call path dev ino"),
             "offset_bytes": write.offset,
             "length_bytes": write.bytes,
-            "ret": write.ret,
-            "sleeps": write.sleeps,
-            "slept_ns": write.slept_ns,
+            **fields(write, "ret sleeps slept_ns"),
             "explained_ns": chain.explained_ns,
             "root": str(root),
             "root_ns": root_ns,
@@ -105,9 +100,7 @@ def _link(answer: Answer, chain: Chain, part: Part) -> Row:
         "class": part.cls,
         "t_ns": part.start_ns,
         "dur_ns": part.dur_ns,
-        "tid": part.task.tid,
-        "comm": part.task.comm,
-        "role": part.task.role,
+        **fields(part.task, "tid comm role"),
         "holder_tid": holder.tid if holder else None,
         "holder_comm": holder.comm if holder else None,
         "holder_role": holder.role if holder else None,
@@ -128,19 +121,12 @@ def blocks(answer: Answer) -> Iterator[Row]:
         yield {
             "run": run,
             "block_id": number,
-            "t_ns": block.t_ns,
-            "dur_ns": block.dur_ns,
-            "runq_ns": block.runq_ns,
-            "tid": block.tid,
-            "pid": block.pid,
-            "comm": block.comm,
+            **fields(block, "t_ns dur_ns runq_ns tid pid comm"),
             "role": role(block.kstack, block.comm),
             "class": verdict.cls,
             "functions": list(verdict.path),
             "kstack": list(block.kstack),
-            "waker_tid": block.waker_tid,
-            "waker_comm": block.waker_comm,
-            "waker_ctx": block.waker_ctx,
+            **fields(block, "waker_tid waker_comm waker_ctx"),
             "waker_kstack": list(block.waker_kstack),
         }
 

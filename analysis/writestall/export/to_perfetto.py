@@ -20,7 +20,7 @@ from writestall.chain.parts import Chain, Part, Task
 from writestall.classify.frames import parse_stack
 from writestall.common.windows import window_of
 from writestall.events.contract import Block
-from writestall.export.tables import main_class, run_name, waits
+from writestall.export.tables import fields, main_class, run_name, waits
 from writestall_base import wait_classes as c
 from writestall_base.units import printable
 
@@ -92,8 +92,7 @@ class _Trace:
         """Add a stalled write, around its waits."""
         write = chain.write
         root = next(iter(self.answer.roots([chain])), None)
-        args: Args = {"write_id": chain.id, "path": write.path, "tid": write.tid}
-        args |= {"bytes": write.bytes, "offset": write.offset}
+        args: Args = {"write_id": chain.id, **fields(write, "path tid bytes offset")}
         args |= {"root": str(root), "explained_ns": chain.explained_ns}
         args |= {"main_class": main_class(chain)}
         name = f"{write.name} {write.path or '?'}"

@@ -30,6 +30,7 @@ from writestall.common.windows import Cover, Timed, Window, common_ns, window_of
 from writestall.events.application_clock import Complaint, Stage
 from writestall.events.application_complaints import Complaints
 from writestall.events.contract import Block, Io, Write
+from writestall.export.tables import fields
 from writestall_base import wait_classes as c
 
 OWN, OTHERS, OUTSIDE = "own", "others", "outside"
@@ -386,11 +387,7 @@ def _parts(rows: Iterable[Joined | Dealt]) -> dict[str, int]:
 def _json(found: Joins, row: Joined) -> dict[str, Any]:
     complaint, chain = row.complaint, found.chain(row)
     return {
-        "program": complaint.program,
-        "what": complaint.what,
-        "t_ns": complaint.t_ns,
-        "dur_ns": complaint.dur_ns,
-        "tid": complaint.tid,
+        **fields(complaint, "program what t_ns dur_ns tid"),
         **_parts([row]),
         "event": chain.id if chain else None,
     }

@@ -80,10 +80,8 @@ class _Step:
         """Add the equal steps of other chains."""
         self.ns += other.ns
         for key, step in other.inner.items():
-            known = self.inner.get(key)
-            if known is None:
-                self.inner[key] = step
-            else:
+            known = self.inner.setdefault(key, step)
+            if known is not step:
                 known.join(step)
 
 
