@@ -134,12 +134,11 @@ def _print(
     from writestall.chain import clients
     from writestall.events.run_directory import json_bytes
     from writestall.export import chains_json
-    from writestall.report import application_text, complaints, text
-    from writestall.report.jvm import witness
+    from writestall.report import application_text, complaints, flight_recorder, text
 
     unwritten = _error_of(lambda: chains_json.keep_chains(answer, questions))
     summary = answer.summary() | clients.summary(answer) | complaints.summary(answer)
-    summary |= witness.summary(answer)
+    summary |= flight_recorder.summary(answer)
     unwritten = unwritten or _error_of(
         lambda: answer.run.save("summary.json", json_bytes(summary))
     )

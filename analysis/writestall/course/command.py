@@ -233,7 +233,7 @@ def _question(lab: Lab, place: Path, question: Question) -> Iterator[str]:
         yield f"  {run}/events/"
     yield ""
     yield from (f"  {name:<9} {what}" for name, what in ASKED.items())
-    yield f"  {'--ms':<9} {QUANTITIES[draw.quantity(lab.number, question.seed)][0]}"
+    yield f"  {'--ms':<9} {QUANTITIES[draw.quantity(lab.number, question.seed)]}"
     yield ""
     yield f"what to look at: docs/course/{lab.page}"
     answer = f"./writestall course answer {lab.number} --holder NAME --root NAME"

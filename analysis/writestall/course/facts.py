@@ -7,7 +7,7 @@ of the chain. Calls in which the two do not agree are never asked about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
@@ -27,7 +27,15 @@ from writestall_base.units import MS_NS
 # How far chain and record may be apart in a call that is asked about, and how much of
 # it its root and its longest wait must be.
 AGREE, LARGEST = 0.03, 0.5
-ONE_IO = "io"  # of QUANTITIES
+ONE_IO = "io"
+# What --ms may ask for; labs.toml names them.
+QUANTITIES = {
+    "root": "how long the call waited for its root",
+    "holder": "how long the longest wait of the call took",
+    ONE_IO: "how long one delayed I/O of the root takes",
+    "all": "how long all stalled calls of the run together waited for the root",
+    "call": "how long the call took",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,38 +61,6 @@ class Facts:
     def holder(self) -> Task | None:
         """Who held what the call waited for longest."""
         return self.wait.holder
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A chain, its longest wait, how long its root was slow by the record, the times
-    of the I/O that was delayed then, and how long all calls of the run waited for it.
-    """
-
-    chain: Chain
-    wait: Part
-    right_ns: int
-    delays: list[Window]
-    all_ns: int
-
-
-# What it is, and how long, in ns.
-QUANTITIES: dict[str, tuple[str, Callable[[_Found], float]]] = {
-    "root": ("how long the call waited for its root", lambda found: found.right_ns),
-    "holder": (
-        "how long the longest wait of the call took",
-        lambda found: found.wait.dur_ns,
-    ),
-    ONE_IO: (
-        "how long one delayed I/O of the root takes",
-        lambda found: median(end - start for start, end in found.delays),
-    ),
-    "all": (
-        "how long all stalled calls of the run together waited for the root",
-        lambda found: found.all_ns,
-    ),
-    "call": ("how long the call took", lambda found: found.chain.write.dur_ns),
-}
 
 
 class Judge:
@@ -125,16 +101,20 @@ class Judge:
         agree = self._truth.names(root) and root_ns - right_ns <= AGREE * root_ns
         if not agree or min(wait.dur_ns, right_ns) < LARGEST * chain.write.dur_ns:
             return None
-        found = _Found(
-            chain, wait, right_ns, self._delayed(blamed), self._of_all_ns(root)
-        )
+        took_ns: dict[str, float] = {
+            "root": right_ns,
+            "holder": wait.dur_ns,
+            ONE_IO: median(end - start for start, end in self._delayed(blamed)),
+            "all": self._of_all_ns(root),
+            "call": chain.write.dur_ns,
+        }
         return Facts(
             chain.write,
             wait,
             root,
             frozenset(leaf.submitter for leaf in blamed),
             frozenset(_tasks(chain.parts)),
-            {name: ns(found) / MS_NS for name, (_, ns) in QUANTITIES.items()},
+            {name: ns / MS_NS for name, ns in took_ns.items()},
             tuple(leaf.dur_ns / MS_NS for leaf in blamed),
         )
 

@@ -154,8 +154,8 @@ def _root_words(facts: Facts) -> set[str]:
 def _ms(facts: Facts, quantity: str, said: float) -> str:
     if _near(said, facts.ms[quantity]):
         return ""
-    wanted = QUANTITIES[quantity][0]
-    for name, (what, _) in QUANTITIES.items():
+    wanted = QUANTITIES[quantity]
+    for name, what in QUANTITIES.items():
         if _near(said, facts.ms[name]):
             return f"that is {what}; wanted is {wanted}"
     return f"not {wanted}: it is off by more than {OFF:.0%}"

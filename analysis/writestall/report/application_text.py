@@ -26,8 +26,8 @@ from writestall.report.complaints import (
     sum_ns,
     summed,
 )
+from writestall.report.flight_recorder import witness
 from writestall.report.headline import unjoined
-from writestall.report.jvm.witness import witness
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root, path_lines
 from writestall_base.units import many, ms, percent, shares
 

@@ -7,7 +7,7 @@ writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from writestall.common import scales
@@ -25,27 +25,26 @@ MOST_DIGITS = 60
 LEAST_SHARE = 0.01
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """A range of time and latency; `shade` is 0 to SHADES.
+    """A range of time and latency; `x` and `middle` in percent, `y` in px.
 
-    `stalls` counts the stalled writes, `stall_ns` is the sum of their durations.
+    `key` is its name on the page, `words` describe it for its tooltip and for screen
+    readers. `shade` is 0 to SHADES. `stalls` counts the stalled writes, `count` shows
+    that where it fits, and `stall_ns` is the sum of their durations.
     """
 
-    column: int
-    bucket: int
-    writes: int
+    key: str
+    x: float
+    middle: float
+    y: int
     shade: int
     stalls: int
+    count: str
     stall_ns: int
     by_class: str
     by_root: str
-    causes: str
-
-    @property
-    def key(self) -> str:
-        """Its name on the page."""
-        return key_of((self.column, self.bucket))
+    words: str
 
 
 def key_of(place: Place) -> str:
@@ -53,7 +52,7 @@ def key_of(place: Place) -> str:
     return f"{place[0]}-{place[1]}"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Heat:
     """The map. `rows` are drawn from the slowest down."""
 
@@ -92,61 +91,58 @@ class Heat:
         """Places and labels of the time axis."""
         return scales.ticks(self.grid.columns * self.grid.column_s, 10)
 
-    def count(self, cell: Cell) -> str:
-        """The number of stalled writes, if it fits into the cell."""
-        digits = str(cell.stalls)
-        return digits if len(digits) * self.grid.columns <= MOST_DIGITS else ""
-
-    def x(self, cell: Cell) -> float:
-        """Its left edge, in percent."""
-        return scales.share(cell.column, self.grid.columns)
-
-    def middle(self, cell: Cell) -> float:
-        """Its middle, in percent."""
-        return scales.share(cell.column + 0.5, self.grid.columns)
-
-    def y(self, cell: Cell) -> int:
-        """Px from the top to its upper edge; the slowest row is at the top."""
-        return (self.rows[-1] - cell.bucket) * ROW_PX
-
-    def words(self, cell: Cell) -> str:
-        """Describe the cell, for its tooltip and for screen readers."""
-        start_s = cell.column * self.grid.column_s
-        when = f"{start_s} to {start_s + self.grid.column_s} s"
-        words = [f"{when}, {scales.bounds(cell.bucket)}:"]
-        if cell.stalls:
-            calls = many(cell.stalls, "stalled write")
-            words.append(f"{calls}, {ms(cell.stall_ns)} in sum; {cell.causes}.")
-        if cell.writes:
-            words.append(f"{many(cell.writes, 'write')} by the client's clock.")
-        return " ".join(words)
-
 
 def heat(found: HeatMap) -> Heat:
     """Draw the map."""
     most = max((cell.writes for cell in found.cells.values()), default=0).bit_length()
-    cells = [_drawn(place, cell, most) for place, cell in found.cells.items()]
-    cells.sort(key=lambda cell: (-cell.bucket, cell.column))
+    places = sorted(found.cells, key=lambda place: (-place[1], place[0]))
+    cells = [_drawn(found, place, most) for place in places]
     return Heat(found.grid, found.buckets, cells)
 
 
-def _drawn(place: Place, cell: time_grid.Cell, most: int) -> Cell:
-    """A cell's colour and words; its causes are those of most of its stall time."""
-    # Shades are on a log scale: a single write beside ten thousand stays visible.
-    shade = max(1, cell.writes.bit_length() * SHADES // most) if cell.writes else 0
-    by_class, by_root, causes = "", "", ""
-    if cell.stalls:
-        by_class = by_root = c.OTHER
+def _drawn(found: HeatMap, place: Place, most: int) -> Cell:
+    """A cell; its colours are those of what took most of its stall time."""
+    cell, columns = found.cells[place], found.grid.columns
+    by_class = by_root = c.OTHER
     if cell.ns:
-        by_class = cell.classes.most_common(1)[0][0]
-        ((root, root_ns),) = cell.roots.most_common(1)
+        ((by_class, _),) = cell.classes.most_common(1)
+        ((root, _),) = cell.roots.most_common(1)
         by_root = root.cls
-        share = percent(root_ns, cell.ns)
-        waits = ", ".join(_shares(cell.classes.most_common(3), cell.ns))
-        causes = f"waited for {waits}; root {root!s} {share}"
+    digits = str(cell.stalls)
     return Cell(
-        *place, cell.writes, shade, cell.stalls, cell.ns, by_class, by_root, causes
+        key=key_of(place),
+        x=scales.share(place[0], columns),
+        middle=scales.share(place[0] + 0.5, columns),
+        # The slowest row is at the top.
+        y=(found.buckets[-1] - place[1]) * ROW_PX,
+        # Shades are on a log scale: a single write beside ten thousand stays visible.
+        shade=max(1, cell.writes.bit_length() * SHADES // most) if cell.writes else 0,
+        stalls=cell.stalls,
+        count=digits if len(digits) * columns <= MOST_DIGITS else "",
+        stall_ns=cell.ns,
+        by_class=by_class,
+        by_root=by_root,
+        words=" ".join(_words(found.grid, place, cell)),
     )
+
+
+def _words(grid: Grid, place: Place, cell: time_grid.Cell) -> Iterator[str]:
+    start_s = place[0] * grid.column_s
+    yield f"{start_s} to {start_s + grid.column_s} s, {scales.bounds(place[1])}:"
+    if cell.stalls:
+        calls = many(cell.stalls, "stalled write")
+        yield f"{calls}, {ms(cell.ns)} in sum; {_causes(cell)}."
+    if cell.writes:
+        yield f"{many(cell.writes, 'write')} by the client's clock."
+
+
+def _causes(cell: time_grid.Cell) -> str:
+    """What most of its stall time was; empty for calls of no length."""
+    if not cell.ns:
+        return ""
+    ((root, root_ns),) = cell.roots.most_common(1)
+    waits = ", ".join(_shares(cell.classes.most_common(3), cell.ns))
+    return f"waited for {waits}; root {root!s} {percent(root_ns, cell.ns)}"
 
 
 def _shares(sums: Iterable[tuple[str, int]], whole_ns: int) -> list[str]:

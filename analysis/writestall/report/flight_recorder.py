@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""witness: compare the calls and holders that were found with a JVM's own recording.
+"""flight_recorder: compare the calls and holders found with a JVM's own recording.
 
 The flight recorder sees a wait for a monitor and who left it last, and how long a file
 took, from inside the JVM; no tracer of the kernel sees the former.
