@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import writestall
@@ -37,12 +37,8 @@ def scenario(name: str) -> Path:
 
 def recorded(name: str) -> Path:
     """A run that was recorded."""
-    found = next((place for place in _places(name) if place.is_dir()), None)
+    kept = (root() / folder / name for folder in _RECORDED)
+    found = next(filter(Path.is_dir, chain([PACKAGE / name], kept)), None)
     if found is None:
         raise UserError(f"{name}: no such recorded run in {', '.join(_RECORDED)}")
     return found
-
-
-def _places(name: str) -> Iterator[Path]:
-    yield PACKAGE / name
-    yield from (root() / folder / name for folder in _RECORDED)

@@ -83,14 +83,18 @@ def folder(out: Path, number: int) -> Path:
 
 def begin(place: Path, question: Question) -> None:
     """Make the folder; raise where one is."""
+    _make(place, question.lab, "begun already")
+    write(place / QUESTION, question)
+
+
+def _make(place: Path, number: int, why: str) -> None:
     try:
         place.mkdir(parents=True)
     except FileExistsError:
-        remedy = f"./writestall course reset {question.lab} deletes it"
-        raise UserError(f"{place}: begun already; {remedy}") from None
+        remedy = f"./writestall course reset {number} deletes it"
+        raise UserError(f"{place}: {why}; {remedy}") from None
     except OSError as error:
         raise UserError(f"{place}: {error.strerror}") from None
-    write(place / QUESTION, question)
 
 
 def reset(place: Path, number: int) -> None:
@@ -105,13 +109,8 @@ def reset(place: Path, number: int) -> None:
 
 def change(place: Path) -> Path:
     """The new folder of a lab's changed run, beside its own."""
-    number = read(place / QUESTION, Question).lab
     inside = place / CHANGED
-    try:
-        inside.mkdir()
-    except FileExistsError:
-        remedy = f"./writestall course reset {number} deletes it"
-        raise UserError(f"{inside}: run already; {remedy}") from None
+    _make(inside, read(place / QUESTION, Question).lab, "run already")
     return inside
 
 
