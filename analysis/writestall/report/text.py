@@ -80,13 +80,11 @@ def sentence(answer: Answer) -> str:
     """Summarize the answer in one sentence."""
     count = len(answer.writes)
     if not count:
-        slowest = answer.latencies.max_ns if answer.latencies else None
-        slowest_text = (
-            f"; the slowest took {ms(slowest)}" if slowest is not None else ""
-        )
+        seen = answer.latencies
+        slowest = f"; the slowest took {ms(seen.max_ns)}" if seen else ""
         what = "call of those chosen" if answer.unchosen else "write"
         limit = ms(answer.stream.limit_ns)
-        return f"No {what} stalled for {limit} or more{slowest_text}."
+        return f"No {what} stalled for {limit} or more{slowest}."
     root, ns = main_root(answer.all_roots)
     return (
         f"{_stalled(answer)}; {percent(ns, answer.stall_ns)} of that time "
