@@ -47,7 +47,10 @@ def draw(
     least = least_ns(window)
     shown = [row for chain in chains for row in _shown(answer, chain, least)]
     tasks = _tasks(chains, shown)
-    callers = {chain.task.tid: _caller(chain) for chain in chains}
+    callers = {
+        chain.task.tid: "request" if chain.write.tid == NO_TID else _ROLES[c.WRITER]
+        for chain in chains
+    }
     named = dict(above or {})
     for task in tasks[:MOST_LANES]:
         if above and task.tid in callers:
@@ -66,11 +69,6 @@ def draw(
     for row in shown:
         _draw(picture, row)
     return picture
-
-
-def _caller(chain: Chain) -> str:
-    """The role of whose chain it is."""
-    return "request" if chain.write.tid == NO_TID else _ROLES[c.WRITER]
 
 
 @dataclass(frozen=True, slots=True)

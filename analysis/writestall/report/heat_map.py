@@ -7,7 +7,7 @@ writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from writestall.common import scales
@@ -141,13 +141,9 @@ def _causes(cell: time_grid.Cell) -> str:
     if not cell.ns:
         return ""
     ((root, root_ns),) = cell.roots.most_common(1)
-    waits = ", ".join(_shares(cell.classes.most_common(3), cell.ns))
+    waits = ", ".join(
+        f"{percent(ns, cell.ns)} {name}"
+        for name, ns in cell.classes.most_common(3)
+        if ns >= LEAST_SHARE * cell.ns
+    )
     return f"waited for {waits}; root {root!s} {percent(root_ns, cell.ns)}"
-
-
-def _shares(sums: Iterable[tuple[str, int]], whole_ns: int) -> list[str]:
-    return [
-        f"{percent(ns, whole_ns)} {name}"
-        for name, ns in sums
-        if ns >= LEAST_SHARE * whole_ns
-    ]
