@@ -60,7 +60,7 @@ def picture(answer: Answer, row: Joined | Stop | Delay) -> Timeline:
             label = labelled(kind, ns)
             drawn.add_bar(key, window, kind, label, label)
     for at_ns, key, below, title, guessed in scene.arrows:
-        if below in drawn.by_key:
+        if below in drawn.lanes:
             drawn.add_arrow(at_ns, key, below, title, guessed=guessed)
     return drawn
 

@@ -147,7 +147,7 @@ def _place(answer: Answer, task: Task, caller: Task) -> str:
 def _draw_calls(picture: Timeline, chains: Iterable[Chain]) -> None:
     for chain in chains:
         key, write = (CALLS, chain.task.tid), chain.write
-        if key in picture.by_key:
+        if key in picture.lanes:
             label = labelled(f"{write.name} {write.path or '?'}", write.dur_ns)
             picture.add_bar(key, window_of(write), "call", label, label)
 
@@ -155,13 +155,13 @@ def _draw_calls(picture: Timeline, chains: Iterable[Chain]) -> None:
 def _draw(picture: Timeline, row: _Stretch) -> None:
     """Draw a part's bar, and the arrow to its holder's lane if there is one."""
     part, key = row.part, row.part.task.tid
-    if key not in picture.by_key:
+    if key not in picture.lanes:
         return
     label = f"{part.cls} {row.took}"
     says = " · ".join(filter(None, (label, " > ".join(part.path[-3:]), part.why)))
     if not row.shown:
         picture.add_bar(key, row.window, part.cls, label, says)
-    if row.below is None or row.below not in picture.by_key:
+    if row.below is None or row.below not in picture.lanes:
         return
     if isinstance(row.below, str):
         picture.add_bar(row.below, row.window, part.cls, row.took, says)

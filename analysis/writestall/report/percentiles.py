@@ -23,18 +23,10 @@ TABLE = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One curve: `points` in SVG's format."""
-
-    key: str
-    points: str
-
-
-@dataclass(frozen=True, slots=True)
 class Curve:
-    """Curves, ticks in percent across and px down, and a table."""
+    """Curves in SVG's points, ticks in percent across and px down, and a table."""
 
-    lines: list[Line]
+    lines: dict[str, str]
     height: int
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[int, str]]
@@ -56,10 +48,7 @@ def curve(logs: dict[str, Log]) -> Curve | None:
     low = math.floor(math.log10(max(1, min(each))))
     high = max(low + 1, math.ceil(math.log10(max(1, *each))))
     return Curve(
-        [
-            Line(key, _points(log, values[key], nines, low, high))
-            for key, log in logs.items()
-        ],
+        {key: _points(log, values[key], nines, low, high) for key, log in logs.items()},
         (high - low) * DECADE_PX,
         [
             (scales.share(at, nines), f"{round(_percentile(at), 10):g} %")

@@ -82,7 +82,7 @@ class Timeline:
     """A picture of what happened in a window of time."""
 
     window: Window
-    by_key: dict[Key, Lane]
+    lanes: dict[Key, Lane]
     bars: list[Bar] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
     tasks_left_out: int = 0
@@ -97,16 +97,6 @@ class Timeline:
         return Timeline(window, lanes)
 
     @property
-    def lanes(self) -> list[Lane]:
-        """The lanes, downwards."""
-        return list(self.by_key.values())
-
-    @property
-    def dur_ns(self) -> int:
-        """The window's length."""
-        return self.window[1] - self.window[0]
-
-    @property
     def least_ns(self) -> int:
         """The length of the shortest bar that is drawn."""
         return least_ns(self.window)
@@ -114,12 +104,12 @@ class Timeline:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Places on the axis, with their labels."""
-        return scales.ticks(self.dur_ns / MS_NS, MOST_TICKS, "ms")
+        return scales.ticks((self.window[1] - self.window[0]) / MS_NS, MOST_TICKS, "ms")
 
     @property
     def floor(self) -> int:
         """Px from the top to the axis."""
-        return len(self.by_key) * LANE_PX
+        return len(self.lanes) * LANE_PX
 
     @property
     def height(self) -> int:
@@ -132,7 +122,7 @@ class Timeline:
         """Draw what of a stretch of time lies in the window, once."""
         if place[1] < self.window[0] or self.window[1] < place[0]:
             return
-        bar = Bar(*placed(place, self.window), self.by_key[key].top, kind, label, title)
+        bar = Bar(*placed(place, self.window), self.lanes[key].top, kind, label, title)
         if not any(bar.is_within(other) for other in self.bars):
             self.bars.append(bar)
 
@@ -140,7 +130,7 @@ class Timeline:
         self, at_ns: int, key: Key, below: Key, title: str, *, guessed: bool
     ) -> None:
         """Draw what the wait in one lane is for: another lane."""
-        lane, target = self.by_key[key], self.by_key[below]
+        lane, target = self.lanes[key], self.lanes[below]
         ends = (lane.base, target.top) if target.y > lane.y else (lane.top, target.base)
         x, _ = placed((at_ns, at_ns), self.window)
         self.arrows.append(Arrow(x, *ends, guessed, title))
