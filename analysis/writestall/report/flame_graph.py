@@ -87,19 +87,14 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One box; places are percent across and rows down."""
+    """One box; places are percent across and px down."""
 
     x: float
     width: float
-    depth: int
+    y: int
     name: str
     kind: str
     title: str
-
-    @property
-    def y(self) -> int:
-        """Px from the top to its upper edge."""
-        return self.depth * ROW_PX
 
     @property
     def marked(self) -> bool:
@@ -112,14 +107,9 @@ class Flame:
     """The graph, row by row; `left_out_ns` is the time of boxes too narrow to draw."""
 
     frames: list[Frame]
-    rows: int
+    height: int
     total_ns: int
     left_out_ns: int
-
-    @property
-    def height(self) -> int:
-        """Px of all rows."""
-        return self.rows * ROW_PX
 
 
 class Steps:
@@ -215,9 +205,9 @@ def drawn(found: Steps) -> Flame:
         top = root.child(comm)
         top.ns = step.ns
         step.grow(top, 2)
-    rows = list(_boxes(root, root.ns, 0, 0)) if root.ns else []
-    depth = max((row.depth for row in rows), default=-1) + 1
-    return Flame(rows, depth, root.ns, _left_out(root, root.ns))
+    rows = list(_boxes(root, root.ns, 0)) if root.ns else []
+    height = max((row.y + ROW_PX for row in rows), default=0)
+    return Flame(rows, height, root.ns, _left_out(root, root.ns))
 
 
 def _shown(node: _Node, total_ns: int) -> list[_Node]:
@@ -225,12 +215,12 @@ def _shown(node: _Node, total_ns: int) -> list[_Node]:
     return [row for row in inner if row.ns >= LEAST_SHARE * total_ns]
 
 
-def _boxes(node: _Node, total_ns: int, left_ns: int, depth: int) -> Iterator[Frame]:
+def _boxes(node: _Node, total_ns: int, left_ns: int, y: int = 0) -> Iterator[Frame]:
     title = f"{node.name}: {ms(node.ns)}, {percent(node.ns, total_ns)}"
     x, width = scales.share(left_ns, total_ns), scales.share(node.ns, total_ns)
-    yield Frame(x, width, depth, node.name, node.kind, title)
+    yield Frame(x, width, y, node.name, node.kind, title)
     for inner in _shown(node, total_ns):
-        yield from _boxes(inner, total_ns, left_ns, depth + 1)
+        yield from _boxes(inner, total_ns, left_ns, y + ROW_PX)
         left_ns += inner.ns
 
 

@@ -17,7 +17,7 @@ from writestall.chain.answers import Answer
 from writestall.events.contract import Block, Write
 from writestall.events.run_directory import RunDir
 from writestall.report.chain_timeline import timeline
-from writestall.report.flame_graph import Flame, flame
+from writestall.report.flame_graph import ROW_PX, Flame, flame
 from writestall.report.page import page
 
 # Positions are rounded to a thousandth of a percent.
@@ -34,7 +34,7 @@ def assert_nested(graph: Flame) -> None:
     """Every box lies within one of the row above, and overlaps no neighbour."""
     rows: dict[int, list[tuple[float, float]]] = {}
     for box in graph.frames:
-        rows.setdefault(box.depth, []).append((box.x, box.x + box.width))
+        rows.setdefault(box.y // ROW_PX, []).append((box.x, box.x + box.width))
     for depth, places in rows.items():
         for left, right in places:
             assert -NEAR <= left <= right <= 100 + NEAR
