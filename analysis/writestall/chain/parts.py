@@ -32,6 +32,11 @@ class Task(Struct, frozen=True, gc=False, cache_hash=True):
     name: str = ""
     cgroup: str | UnsetType = UNSET
 
+    @property
+    def thread(self) -> str:
+        """Its name and thread id, as explain prints them."""
+        return f"{self.comm}/{self.tid}"
+
 
 def task_of(
     tid: int, comm: str | None, stack: Stack, cgroup: str | UnsetType = UNSET

@@ -37,7 +37,7 @@ def text(facts: Facts) -> str:
 
 
 def _holder(part: Part) -> str:
-    return f"{part.holder.comm}/{part.holder.tid}" if part.holder else "none"
+    return part.holder.thread if part.holder else "none"
 
 
 def judge(facts: Facts, chain: str) -> list[str]:

@@ -80,7 +80,7 @@ def _is_disk(said: str) -> bool:
 def threads(task: Task) -> set[str]:
     """The words that name one thread and no other, in lower case."""
     tid = str(task.tid)
-    return {f"{task.comm}/{tid}".lower(), tid} if task.tid else {task.name.lower()}
+    return {task.thread.lower(), tid} if task.tid else {task.name.lower()}
 
 
 def names_a_thread(facts: Facts, said: str) -> bool:

@@ -86,7 +86,7 @@ class _Trace:
     def task(self, task: Task) -> _Track:
         """Return the track of a task."""
         rank = _RANKS.get(task.role, _RANKS[c.ROLE_OTHER])
-        return self.track(task.tid, f"{task.comm}/{task.tid}", rank)
+        return self.track(task.tid, task.thread, rank)
 
     def write(self, chain: Chain) -> None:
         """Add a stalled write, around its waits."""
@@ -125,7 +125,7 @@ class _Trace:
             track = self.track(disk, disk, _DISK_RANK)
         else:
             return
-        name = f"lets {part.task.comm}/{part.task.tid} go"
+        name = f"lets {part.task.thread} go"
         self.flows += 1
         row.flow = self.flows
         args = {"link": part.link, "why": part.why, "class": part.cls}

@@ -173,6 +173,6 @@ def _in_turn(start_ns: int, parts: Iterable[tuple[str, int]]) -> Iterator[Span]:
 def _lead(scene: _Scene, key: Key, chain: Chain, how: str, guessed: bool) -> None:
     """An arrow from a lane to the call behind it."""
     write = chain.write
-    title = f"{how}: {write.name} of {chain.task.comm}/{chain.task.tid}"
+    title = f"{how}: {write.name} of {chain.task.thread}"
     below: Key = CALLS, chain.task.tid
     scene.arrows.append((write.t_ns, key, below, title, guessed))

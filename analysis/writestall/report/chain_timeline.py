@@ -54,11 +54,11 @@ def draw(
     named = dict(above or {})
     for task in tasks[:MOST_LANES]:
         if above and task.tid in callers:
-            named[CALLS, task.tid] = CALLS, _name(task)
-            named[task.tid] = "sleeps of", _name(task)
+            named[CALLS, task.tid] = CALLS, task.thread
+            named[task.tid] = "sleeps of", task.thread
         else:
             role = callers.get(task.tid, _ROLES[task.role])
-            named[task.tid] = role, _name(task) + _place(answer, task, tasks[0])
+            named[task.tid] = role, task.thread + _place(answer, task, tasks[0])
     for row in shown:
         if isinstance(row.below, str):
             named[row.below] = "limit" if row.part.cap else "disk", row.below
@@ -131,10 +131,6 @@ def _tasks(chains: Sequence[Chain], shown: Sequence[_Stretch]) -> list[Task]:
     found = list(tasks.values())
     others = sorted(found[callers:], key=lambda task: _ORDER[task.role])
     return [*found[:callers], *others]
-
-
-def _name(task: Task) -> str:
-    return f"{task.comm}/{task.tid}"
 
 
 def _place(answer: Answer, task: Task, caller: Task) -> str:

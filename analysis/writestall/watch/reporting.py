@@ -139,7 +139,7 @@ class Reporter:
             "START_MONOTONIC_NS": write.t_ns,
             "DURATION_MS": round(write.dur_ns / 1e6),
             "WAITED_FOR": next(iter(reported.by_class), None),
-            "HOLDER": _who(first.holder) if first and first.holder else None,
+            "HOLDER": first.holder.thread if first and first.holder else None,
             "HOLDER_INFERRED": first.link == INFERRED if first else None,
             "ROOT": reported.root[0],
             "EXPLAINED_PERCENT": int(100 * chain.explained_ns / (write.dur_ns or 1)),
@@ -177,9 +177,5 @@ def _steps(parts: tuple[Part, ...]) -> Iterator[Part]:
         parts = merged(largest.parts)
 
 
-def _who(task: Task) -> str:
-    return f"{task.comm}/{task.tid}"
-
-
 def _task(task: Task, group: str) -> str:
-    return f"{_who(task)} in {group}" if group else _who(task)
+    return f"{task.thread} in {group}" if group else task.thread
