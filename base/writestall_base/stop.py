@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""stop: remember SIGINT, SIGTERM and SIGHUP until the next safe point.
+"""stop: handle signals for a while, or remember them until the next safe point.
 
 A handler that raised an exception could do so between a mount and the note that it
 must be undone. So it only stores the signal, and steps check it. Further signals are
@@ -11,12 +11,28 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 from writestall_base.errors import StoppedError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+Handler = Callable[[int, FrameType | None], Any] | signal.Handlers
+
+
+@contextmanager
+def handled(handlers: Mapping[signal.Signals, Handler]) -> Iterator[None]:
+    """Handle signals in these ways meanwhile, and as before then."""
+    before = {one: signal.signal(one, how) for one, how in handlers.items()}
+    try:
+        yield
+    finally:
+        for one, how in before.items():
+            signal.signal(one, how)
 
 
 class Stop:

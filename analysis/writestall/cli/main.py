@@ -33,9 +33,12 @@ from writestall.cli.options import ANSWERED
 from writestall.cli.parser import command_parser
 from writestall_base.command_line import nearest
 from writestall_base.errors import INTERRUPTED, UserError
+from writestall_base.stop import handled
 from writestall_base.units import escaped, printable
 
 HELP = {"-h", "--help"}
+# They end a command as Ctrl-C does: it removes its drafts.
+ENDING = dict.fromkeys((signal.SIGTERM, signal.SIGHUP), signal.default_int_handler)
 
 
 class Checkout(Protocol):
@@ -90,24 +93,12 @@ def _answer(command: Command, args: argparse.Namespace) -> int:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with _ending_in_order() if command.packaged else nullcontext():
+        with handled(ENDING) if command.packaged else nullcontext():
             status: int = importlib.import_module(command.module).main(args)
     finally:
         if collecting:
             gc.enable()
     return status
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a command as Ctrl-C does: it removes its drafts."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(one, signal.default_int_handler) for one in numbers]
-    try:
-        yield
-    finally:
-        for one, handler in zip(numbers, before, strict=True):
-            signal.signal(one, handler)
 
 
 def _call(words: list[str], checkout: Checkout | None) -> int:

@@ -12,6 +12,7 @@ from types import FrameType
 from writestall.course import checkout, draw, scenario, tables, work
 from writestall_base.errors import INTERRUPTED, UserError
 from writestall_base.files import save_inside
+from writestall_base.stop import handled
 
 
 def mystery(place: Path, number: int, seed: str) -> str:
@@ -51,16 +52,6 @@ def _ended(words: list[str], output: int | None) -> int:
     def pass_on(number: int, _: FrameType | None) -> None:
         child.send_signal(number)
 
-    old = [
-        (number, signal.signal(number, handler))
-        for number, handler in (
-            (signal.SIGTERM, pass_on),
-            (signal.SIGHUP, pass_on),
-            (signal.SIGINT, signal.SIG_IGN),
-        )
-    ]
-    try:
+    passed_on = dict.fromkeys((signal.SIGTERM, signal.SIGHUP), pass_on)
+    with handled({**passed_on, signal.SIGINT: signal.SIG_IGN}):
         return child.wait()
-    finally:
-        for number, handler in old:
-            signal.signal(number, handler)
