@@ -249,7 +249,7 @@ def _machines(path: Path) -> list[dict[str, Any]]:
     for file in sorted((path / "machines").glob("*.json")):
         try:
             found.append(dict(json.loads(files.content(file))))
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, RecursionError):
             continue
     return found
 

@@ -139,6 +139,6 @@ def _kernel(path: Path, each: dict[str, Any]) -> str:
         try:
             manifest = json.loads(files.content(path / cell["name"] / "manifest.json"))
             return str(manifest["kernel"])
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             continue
     raise UserError(f"{path}: no run of it names its kernel")

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TypeVar
 
+from writestall.events.decode import UNREADABLE
+from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
 from writestall_base import files
 from writestall_base.units import US_NS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MOST_NS = 1 << 62
+T = TypeVar("T")
+# What a number, a duration or a time of day that a program would not write raises.
+UNPARSABLE = (*UNREADABLE, ValueError, OverflowError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,10 @@ class Complaint:
     stops: bool = False
     alone: bool = False
 
+    def __post_init__(self) -> None:
+        if not (abs(self.t_ns) <= MOST_NS and 0 <= self.dur_ns <= MOST_NS):
+            raise ValueError("a time or a duration out of range")
+
     @property
     def end_ns(self) -> int:
         return self.t_ns + self.dur_ns
@@ -82,9 +93,12 @@ class Clock:
         return Clock(None if there is None else -there)
 
     def monotonic_ns(self, at: datetime) -> int:
-        """CLOCK_MONOTONIC of a time of day; raises NoClockError."""
+        """CLOCK_MONOTONIC of a time of day; raises NoClockError, and ValueError for one
+        without a zone."""
         if self.offset_ns is None:
             raise NoClockError
+        if at.tzinfo is None:
+            raise ValueError(f"{at}: a time without its zone")
         since = at - EPOCH
         whole_us = (since.days * 86_400 + since.seconds) * 1_000_000
         return (whole_us + since.microseconds) * US_NS + self.offset_ns
@@ -94,3 +108,16 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a log with their numbers."""
     with TextIOWrapper(files.opened(path), "utf-8", "replace") as file:
         yield from enumerate(file, 1)
+
+
+def parsed_lines(path: Path, parse: Callable[[str], T | None]) -> Iterator[T | Problem]:
+    """What is made of each line of a log; None of a line that is of no interest. A line
+    with what no program writes there is a problem."""
+    for number, line in text_lines(path):
+        try:
+            found = parse(line)
+        except UNPARSABLE as error:
+            yield Problem(path.name, number, str(error))
+            continue
+        if found is not None:
+            yield found

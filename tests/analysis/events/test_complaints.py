@@ -191,3 +191,36 @@ def test_without_the_run_s_clocks_a_log_is_named(
 def test_other_files_of_a_command_are_no_complaints(tmp_path: Path) -> None:
     found = complaints(tmp_path, "notes.log", "took 5 s\n")
     assert (found.rows, found.logs) == ([], [])
+
+
+SLOW = "2026-11-25 18:00:03.250 UTC [77] LOG:  duration: 1.5 ms  statement: END;"
+SLOW_SYNC = '{"ts":"2026-11-25T18:00:01Z","msg":"x","took":"2s"}'
+LONG = "9" * 5_000
+SAFEPOINT = '[9ns][3] Safepoint "G1", Total: 1 ns'
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("postgresql.log", SLOW.replace("11-25", "99-99")),
+        ("postgresql.log", SLOW.replace("1.5", "1.5.1")),
+        ("postgresql.log", SLOW.replace("1.5", LONG)),
+        ("postgresql.log", SLOW.replace("77", LONG)),
+        ("etcd.log", SLOW_SYNC.replace("2s", "1..2s")),
+        ("etcd.log", SLOW_SYNC.replace("2s", f"{LONG}s")),
+        ("etcd.log", SLOW_SYNC.replace("01Z", "01")),
+        ("jvm-safepoint.log", SAFEPOINT.replace("9ns", f"{LONG}ns")),
+        ("jvm-safepoint.log", SAFEPOINT.replace("1 ns", f"{LONG} ns")),
+        ("redis-latency.log", "aof-fsync-always 9999999999999 1"),
+        ("redis-latency.log", "aof-fsync-always 1764093600 -1"),
+        ("mariadb-statements.tsv", "99999999999999999\t1\t1\tSELECT"),
+        ("requests.jsonl", '{"t_ns": 1, "dur_ns": -1}'),
+    ],
+    ids=lambda text: text[:60],
+)
+def test_a_line_with_what_no_program_writes_is_a_problem(
+    name: str, line: str, tmp_path: Path
+) -> None:
+    found = complaints(tmp_path, name, f"{line}\n")
+    assert not found.rows
+    assert [problem.line for problem in found.problems] == [1]

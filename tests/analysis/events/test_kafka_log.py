@@ -165,3 +165,16 @@ def test_durations_of_java(text: str, ns: int) -> None:
 def test_a_recording_that_is_none_is_named(tmp_path: Path) -> None:
     (problem,) = read(tmp_path, jvm9recording_json="{}").problems
     assert problem.file == "jvm-recording.json"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"totalTimeMs":', '"totalTimeMs":1e308,"was":'), ("Z [", " [")],
+)
+def test_a_line_with_what_no_broker_writes_is_a_problem(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    log = done(request("PRODUCE", 1, 0, 1))
+    found = read(tmp_path, kafka_log=log.replace(before, after))
+    assert not found.rows
+    assert [problem.line for problem in found.problems] == [1]

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from writestall.events.application_clock import Clock, Complaint, text_lines
+from writestall.events.application_clock import Clock, Complaint, parsed_lines
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
 
@@ -36,6 +37,9 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     request: str = ""
 
 
+DECODER = msgspec.json.Decoder(Line)
+
+
 def duration_ns(text: str) -> int:
     """A duration as Go prints it, in ns."""
     return round(sum(float(n) * UNITS_NS[unit] for n, unit in PART.findall(text)))
@@ -43,18 +47,17 @@ def duration_ns(text: str) -> int:
 
 def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
     """Every line with a `took`; others are none of complaint."""
-    decode = msgspec.json.Decoder(Line).decode
-    for _, text in text_lines(path):
-        if '"took":' not in text:
-            continue
-        try:
-            line = decode(text)
-        except UNREADABLE:
-            continue  # `took` is a word of other lines too
-        end_ns = clock.monotonic_ns(line.ts)
-        dur_ns = duration_ns(line.took)
-        noun = line.msg if line.msg == SYNC else "slow request"
-        start_ns = end_ns - dur_ns
-        yield Complaint(
-            "etcd", start_ns, dur_ns, line.msg, None, "etcd", SLACK_NS, noun
-        )
+    return parsed_lines(path, partial(_complaint, clock))
+
+
+def _complaint(clock: Clock, text: str) -> Complaint | None:
+    try:
+        line = DECODER.decode(text) if '"took":' in text else None
+    except UNREADABLE:
+        line = None  # `took` is a word of other lines too
+    if line is None:
+        return None
+    dur_ns = duration_ns(line.took)
+    noun = line.msg if line.msg == SYNC else "slow request"
+    start_ns = clock.monotonic_ns(line.ts) - dur_ns
+    return Complaint("etcd", start_ns, dur_ns, line.msg, None, "etcd", SLACK_NS, noun)

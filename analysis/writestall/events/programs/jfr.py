@@ -17,8 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.events.application_clock import Clock, NoClockError
-from writestall.events.decode import UNREADABLE
+from writestall.events.application_clock import UNPARSABLE, Clock, NoClockError
 from writestall.events.lines import Problem
 from writestall_base import files
 
@@ -88,7 +87,7 @@ def read(path: Path, clock: Clock) -> Iterator[Recorded | Problem]:
         if clock.offset_ns is None:
             raise NoClockError
         rows = [_row(event, clock) for event in found.recording.events]
-    except (*UNREADABLE, ValueError) as error:
+    except UNPARSABLE as error:
         yield Problem(path.name, 0, str(error))
         return
     yield from sorted(filter(None, rows), key=lambda row: row.t_ns)

@@ -19,7 +19,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from writestall.events.application_clock import Clock, Complaint, text_lines
+from writestall.events.application_clock import (
+    Clock,
+    Complaint,
+    parsed_lines,
+    text_lines,
+)
 from writestall.events.lines import Problem
 
 SAFEPOINT = re.compile(
@@ -28,17 +33,23 @@ SAFEPOINT = re.compile(
 )
 NOUN = "safepoint pause"
 THREADS_FILE = "jvm-threads.txt"
-THREAD = re.compile(r'"(?P<name>[^"]+)".*?(?: \[(?P<tid>\d+)\]| nid=(?P<nid>\w+))')
+THREAD = re.compile(
+    r'"(?P<name>[^"]+)".*?'
+    r"(?: \[(?P<tid>\d{1,10})\]| nid=(?P<nid>0x[\da-f]{1,8}|\d{1,10})\b)"
+)
 
 
 def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
     """The pauses; each ended when its line was stamped."""
-    for _number, line in text_lines(path):
-        if found := SAFEPOINT.match(line):
-            dur_ns, tid = int(found["took"]), int(found["tid"])
-            what = f"safepoint {found['why']}"
-            start_ns = int(found["at"]) - dur_ns
-            yield Complaint("jvm", start_ns, dur_ns, what, tid, noun=NOUN, stops=True)
+    return parsed_lines(path, _pause)
+
+
+def _pause(line: str) -> Complaint | None:
+    if not (found := SAFEPOINT.match(line)):
+        return None
+    dur_ns, tid = int(found["took"]), int(found["tid"])
+    what, start_ns = f"safepoint {found['why']}", int(found["at"]) - dur_ns
+    return Complaint("jvm", start_ns, dur_ns, what, tid, noun=NOUN, stops=True)
 
 
 def names(folder: Path) -> dict[int, str]:

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.events.application_clock import Clock, Complaint, Stage, text_lines
-from writestall.events.decode import UNREADABLE
+from writestall.events.application_clock import Clock, Complaint, Stage, parsed_lines
 from writestall.events.lines import Problem
 from writestall.events.programs import jvm
 from writestall_base.units import MS_NS
@@ -94,24 +93,23 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
     tids = {name: tid for tid, name in jvm.names(path.parent).items()}
     handlers: dict[str, str] = {}
     decode = msgspec.json.Decoder(Line).decode
-    for number, text in text_lines(path):
+
+    def parse(text: str) -> Complaint | None:
         if taken := TAKEN.match(text):
             handlers[taken["connection"]] = taken["thread"]
-            continue
+            return None
         done, rolled = DONE.match(text), ROLLED.match(text)
         if not (found := done or rolled):
-            continue
-        try:
-            line = decode(done["json"]) if done else None
-            at = datetime.fromisoformat(found["at"])
-        except (*UNREADABLE, ValueError) as error:
-            yield Problem(path.name, number, str(error))
-            continue
-        end_ns = clock.monotonic_ns(at)
+            return None
+        line = decode(done["json"]) if done else None
+        end_ns = clock.monotonic_ns(datetime.fromisoformat(found["at"]))
         if line is None:
-            yield _roll(found, end_ns, tids.get(found["thread"]))
-        elif line.kind not in WAITS_BY_INTENT:
-            yield _request(line, end_ns, tids.get(handlers.get(line.connection, "")))
+            return _roll(found, end_ns, tids.get(found["thread"]))
+        if line.kind in WAITS_BY_INTENT:
+            return None
+        return _request(line, end_ns, tids.get(handlers.get(line.connection, "")))
+
+    return parsed_lines(path, parse)
 
 
 def _roll(found: re.Match[str], end_ns: int, tid: int | None) -> Complaint:

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
-from writestall.events.application_clock import EPOCH, Clock, Complaint, text_lines
+from writestall.events.application_clock import EPOCH, Clock, Complaint, parsed_lines
 from writestall.events.lines import Problem
 from writestall_base.units import MS_NS, US_NS
 
@@ -27,18 +28,19 @@ MOST_CHARACTERS = 60
 
 def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
     """Statements, each over the time that it took."""
-    for number, line in text_lines(path):
-        found = LINE.match(line)
-        if not found:
-            want = "want US, US, TID and STATEMENT with tabs between"
-            yield Problem(path.name, number, f"{want}, got {line[:60]!r}")
-            continue
-        at = EPOCH + timedelta(microseconds=int(found["at_us"]))
-        start_ns = clock.monotonic_ns(at)
-        what = found[4][:MOST_CHARACTERS].strip()
-        tid = int(found["tid"]) if found["tid"] else None
-        dur_ns = int(found["took_us"]) * US_NS
-        yield Complaint(
-            *("mariadb", start_ns, dur_ns, what, tid, "mariadbd", MS_NS, "statement"),
-            alone=tid is not None,  # a connection has one statement at a time
-        )
+    return parsed_lines(path, partial(_complaint, clock))
+
+
+def _complaint(clock: Clock, line: str) -> Complaint:
+    found = LINE.match(line)
+    if not found:
+        want = "want US, US, TID and STATEMENT with tabs between"
+        raise ValueError(f"{want}, got {line[:60]!r}")
+    start_ns = clock.monotonic_ns(EPOCH + timedelta(microseconds=int(found["at_us"])))
+    what = found[4][:MOST_CHARACTERS].strip()
+    tid = int(found["tid"]) if found["tid"] else None
+    dur_ns = int(found["took_us"]) * US_NS
+    return Complaint(
+        *("mariadb", start_ns, dur_ns, what, tid, "mariadbd", MS_NS, "statement"),
+        alone=tid is not None,  # a connection has one statement at a time
+    )

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from writestall.events.application_clock import Clock, Complaint, text_lines
+from writestall.events.application_clock import Clock, Complaint, parsed_lines
 from writestall.events.lines import Problem
 from writestall_base.units import MS_NS, S_NS
 
@@ -29,18 +30,20 @@ MOST_CHARACTERS = 60
 
 def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
     """Statements and the syncs of checkpoints, each over the time that it took."""
-    for _, line in text_lines(path):
-        slow = STATEMENT.match(line)
-        found = slow or CHECKPOINT.match(line)
-        if not found:
-            continue
-        at = datetime.strptime(found["at"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
-        end_ns = clock.monotonic_ns(at)
-        dur_ns = round(float(found["took"]) * (MS_NS if slow else S_NS))
-        what = slow["what"][:MOST_CHARACTERS].strip() if slow else "checkpoint: sync"
-        tid, start_ns = int(found["pid"]), end_ns - dur_ns
-        noun = "statement" if slow else "checkpoint sync"
-        yield Complaint(
-            *("postgresql", start_ns, dur_ns, what, tid, "postgres", MS_NS, noun),
-            alone=True,  # a backend has one client, and one statement at a time
-        )
+    return parsed_lines(path, partial(_complaint, clock))
+
+
+def _complaint(clock: Clock, line: str) -> Complaint | None:
+    slow = STATEMENT.match(line)
+    found = slow or CHECKPOINT.match(line)
+    if not found:
+        return None
+    at = datetime.strptime(found["at"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
+    dur_ns = round(float(found["took"]) * (MS_NS if slow else S_NS))
+    what = slow["what"][:MOST_CHARACTERS].strip() if slow else "checkpoint: sync"
+    tid, start_ns = int(found["pid"]), clock.monotonic_ns(at) - dur_ns
+    noun = "statement" if slow else "checkpoint sync"
+    return Complaint(
+        *("postgresql", start_ns, dur_ns, what, tid, "postgres", MS_NS, noun),
+        alone=True,  # a backend has one client, and one statement at a time
+    )

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from writestall.events.application_clock import Clock, Complaint, text_lines
+from writestall.events.application_clock import Clock, Complaint, parsed_lines
 from writestall.events.lines import Problem
 from writestall_base.units import MS_NS, S_NS
 
@@ -22,19 +23,16 @@ TWICE = "aof-write"
 
 def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
     """The samples; each ended somewhere in its second."""
-    for number, line in text_lines(path):
-        try:
-            event, second, took_ms = line.split()
-            at, dur_ns = datetime.fromtimestamp(int(second), UTC), int(took_ms) * MS_NS
-        except (ValueError, OverflowError, OSError):
-            yield Problem(
-                path.name, number, f"want EVENT SECONDS MS, got {line[:60]!a}"
-            )
-            continue
-        if event == TWICE:
-            continue
-        end_ns = clock.monotonic_ns(at)
-        noun, start_ns = f"{event} event", end_ns - dur_ns
-        yield Complaint(
-            "redis", start_ns, dur_ns, event, None, "redis-server", S_NS, noun
-        )
+    return parsed_lines(path, partial(_complaint, clock))
+
+
+def _complaint(clock: Clock, line: str) -> Complaint | None:
+    words = line.split()
+    if len(words) != 3:
+        raise ValueError(f"want EVENT SECONDS MS, got {line[:60]!a}")
+    event, dur_ns = words[0], int(words[2]) * MS_NS
+    if event == TWICE:
+        return None
+    start_ns = clock.monotonic_ns(datetime.fromtimestamp(int(words[1]), UTC)) - dur_ns
+    noun = f"{event} event"
+    return Complaint("redis", start_ns, dur_ns, event, None, "redis-server", S_NS, noun)
