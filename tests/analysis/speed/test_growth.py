@@ -8,17 +8,14 @@ slice, decode) is not in it; `make bench-analysis` measures that.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
 import replay
-import writestall
+from executed_lines import lines_run
 from linked_stacks import STACKS as LINKED_STACKS
 from log_stacks import Shown
 from made_stacks import STACKS
@@ -27,31 +24,9 @@ from writestall.log import reading
 from writestall.log.headline import sentence
 from writestall.log.links import explain_log
 
-PACKAGE = str(Path(writestall.__file__).parent)
 SMALL, TIMES = 2_000, 5
 # The tolerance covers where the stalls are: 5.1 times as many. Quadratic would be 25.
 MOST = 5.5
-
-
-def lines_run(call: Callable[[], object]) -> int:
-    """Lines of the package that a call executes, each iteration of a loop counted."""
-    count = 0
-
-    def inside(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return inside
-
-    def entered(frame: FrameType, event: str, _: Any) -> Any:
-        return inside if frame.f_code.co_filename.startswith(PACKAGE) else None
-
-    before = sys.gettrace()
-    sys.settrace(entered)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def with_a_long_sleep(run: Path) -> None:
