@@ -45,6 +45,14 @@ def _page(path: Path) -> _Page:
     return page
 
 
+@cache
+def _file(folder: Path, name: str, site: Path) -> Path | None:
+    """The file of the site that a page in a folder names; None without one."""
+    target = (folder / name).resolve()
+    inside = target.is_relative_to(site.resolve())
+    return target if inside and target.is_file() else None
+
+
 def problems(site: Path) -> list[str]:
     """A line for each dead link, and for each thing that a page fetches elsewhere."""
     lines = []
@@ -69,8 +77,8 @@ def _dead(url: str, path: Path, site: Path) -> str:
     parts = urlsplit(url)
     if parts.scheme or parts.netloc:
         return ""
-    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-    if not target.is_relative_to(site.resolve()) or not target.is_file():
+    target = _file(path.parent, unquote(parts.path), site) if parts.path else path
+    if target is None:
         return "no such file"
     if not parts.fragment or target.suffix != ".html":
         return ""

@@ -11,7 +11,8 @@ from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 FOLDER = PurePosixPath("file")
-ORPHAN = "---\norphan: true\n---\n"  # in no list of pages
+# In no list of pages; whoever searches the site looks for a document.
+ORPHAN = "---\norphan: true\nnosearch: true\n---\n"
 MOST_BYTES = 200_000
 LANGUAGES = {".stp": "c", ".bt": "c"}
 TICKS = re.compile(r"`+")
