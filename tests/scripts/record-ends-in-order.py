@@ -22,6 +22,8 @@ import lab
 WRITESTALL = lab.PROJECT / "writestall"
 ARMED = "recording until"
 SMALL_KIB = 16 << 10
+# base/writestall_base/stop.py has one handler for all: each is sent with one engine.
+SIGNALS = {"stap": (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
 
 class Recording:
@@ -113,7 +115,7 @@ def stopped_before_it_was_armed(engine: str, modules: Path) -> None:
 
 
 def signalled(engine: str, modules: Path) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS.get(engine, (signal.SIGTERM,)):
         one = Recording(engine, modules)
         one.armed()
         one.process.send_signal(number)
