@@ -20,7 +20,7 @@ _SYSTEM_CALL = re.compile(r"_*(?:[a-z]\w*?_)?(?:compat_)?sys_(?P<name>\w+)")
 # The waiter itself may be among them, and two others are several.
 _ENOUGH = 3
 # So many are all, where all that fit are asked for.
-_MANY = 16
+_MANY = 24
 
 
 @lru_cache(maxsize=65536)
