@@ -19,6 +19,7 @@ from typing import Any
 
 from rich.table import Table
 
+from writestall.common.spreadsheets import no_formula
 from writestall.course import bounded, draw, edges, handed_in, roster, work
 from writestall.course.facts import Facts
 from writestall.course.handed_in import HandedIn
@@ -221,12 +222,8 @@ def as_csv(found: list[Row]) -> str:
         predicted = printable(one.handed.prediction) if one.handed else NONE
         more = (str(len(one.marks)), printable(one.why), predicted)
         his = (printable(one.student), str(student.points), str(student.most))
-        writer.writerow([_no_formula(cell) for cell in (*cells, *more, *his)])
+        writer.writerow([no_formula(cell) for cell in (*cells, *more, *his)])
     return text.getvalue()
-
-
-def _no_formula(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(("=", "+", "@")) else cell
 
 
 def remarks(found: list[Row]) -> Iterator[str]:

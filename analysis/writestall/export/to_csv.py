@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """to_csv: write stalled writes as a table (RFC 4180), for spreadsheets.
 
-A spreadsheet runs text that begins with = + - @ or a control character as a formula,
-and file names come from users. Such text is prefixed with ', and so is text that begins
-with ': removing the first ' restores the name. Numbers are never changed.
+No text is run as a formula (common/spreadsheets.py); numbers are never changed.
 """
 
 from __future__ import annotations
@@ -13,10 +11,8 @@ import io
 from typing import Any
 
 from writestall.chain.answers import Answer
+from writestall.common.spreadsheets import no_formula
 from writestall.export.tables import writes
-
-# Spreadsheets in East Asian languages take the full-width forms, too.
-_FORMULA = "=+-@\t\r\n'\uff1d\uff0b\uff0d\uff20"
 
 
 def table(answer: Answer) -> str:
@@ -30,6 +26,4 @@ def table(answer: Answer) -> str:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(tuple(_FORMULA)):
-        return f"'{value}"
-    return value
+    return no_formula(value) if isinstance(value, str) else value
