@@ -101,10 +101,8 @@ def reset(place: Path, number: int) -> None:
     """Delete a folder that begin() made."""
     if not (place / QUESTION).is_file():
         raise UserError(f"{place}: no work on lab {number} there")
-    try:
+    with files.naming(place):
         shutil.rmtree(place)
-    except OSError as error:
-        raise UserError(f"{place}: {error.strerror}") from None
 
 
 def change(place: Path) -> Path:

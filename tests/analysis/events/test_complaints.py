@@ -224,3 +224,9 @@ def test_a_line_with_what_no_program_writes_is_a_problem(
     found = complaints(tmp_path, name, f"{line}\n")
     assert not found.rows
     assert [problem.line for problem in found.problems] == [1]
+
+
+@pytest.mark.parametrize("line", ["x", "x y 1", "x 1 y", "x 1 1 1"])
+def test_a_sample_of_another_form_is_told_its_form(line: str, tmp_path: Path) -> None:
+    (problem,) = complaints(tmp_path, "redis-latency.log", f"{line}\n").problems
+    assert problem.text == f"want EVENT SECONDS MS, got '{line}\\n'"

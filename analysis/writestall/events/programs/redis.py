@@ -27,12 +27,12 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
 
 
 def _complaint(clock: Clock, line: str) -> Complaint | None:
-    words = line.split()
-    if len(words) != 3:
-        raise ValueError(f"want EVENT SECONDS MS, got {line[:60]!a}")
-    event, dur_ns = words[0], int(words[2]) * MS_NS
+    try:
+        event, second, took_ms = line.split()
+        at, dur_ns = datetime.fromtimestamp(int(second), UTC), int(took_ms) * MS_NS
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"want EVENT SECONDS MS, got {line[:60]!a}") from None
     if event == TWICE:
         return None
-    start_ns = clock.monotonic_ns(datetime.fromtimestamp(int(words[1]), UTC)) - dur_ns
-    noun = f"{event} event"
+    noun, start_ns = f"{event} event", clock.monotonic_ns(at) - dur_ns
     return Complaint("redis", start_ns, dur_ns, event, None, "redis-server", S_NS, noun)
