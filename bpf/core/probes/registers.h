@@ -129,22 +129,25 @@ static __always_inline void take_registers(struct registers *regs,
 #error "registers.h knows no such architecture"
 #endif
 
-/* One of the arguments, by its bits in `how`; has_argument() comes first. */
+/*
+ * One of the arguments, by its bits in `how`; 0 where it has none. Without a branch, for the
+ * verifier follows each way that leads on from here; nor by an index into the array, for it
+ * allows none that varies on the stack before 01f810ace9ed, "bpf: Allow variable-offset
+ * stack access" (5.12).
+ */
 static __always_inline __u64 argument(const struct registers *regs, __u64 how,
 				      enum how_argument which)
 {
-	__u64 place = how >> (HOW_BITS * which) & 15;
+	__u64 place = how >> (HOW_BITS * which) & 15, value = 0;
+	int i;
 
-	/* no index into an array: the verifier allows none that varies on the stack */
-	switch (place) {
-	case 1: return regs->arguments[0];
-	case 2: return regs->arguments[1];
-	case 3: return regs->arguments[2];
-	case 4: return regs->arguments[3];
-	case 5: return regs->arguments[4];
-	case 6: return regs->arguments[5];
+	for (i = 0; i < 6; i++) {
+		__u64 is_it = ((place ^ (i + 1)) - 1) >> 63;
+
+		barrier_var(is_it);
+		value |= regs->arguments[i] * is_it;
 	}
-	return 0;
+	return value;
 }
 
 static __always_inline bool has_argument(__u64 how, enum how_argument which)
