@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import Counter, defaultdict
 
 from writestall.log.boots import Boots
@@ -34,12 +34,17 @@ def attach(tasks: list[LoggedTask], said: LockLines, boots: Boots) -> set[int]:
             found = (
                 first if blocker.lock == GLOCK or (not first.time and same) else None
             )
+        if found is None and blocker.waiter and blocker.owner is not None:
+            # The kernel vouches for it, and its stack is missing.
+            task = LoggedTask(blocker.line, blocker.waiter, blocker.pid, state="D")
+            task.time, task.is_vouched = blocker.time, True
+            found = _added(task, tasks, lines, stacks)
         if found:
             found.blocker = blocker
             gap = abs(gap_s(found.time, blocker.time) or 0)
             found.owner_after_s = gap if gap > boots.window_s else None
         after = bisect_right(lines, blocker.line)
-        if after < len(tasks) and tasks[after].pid == blocker.owner:
+        if after < len(lines) and tasks[after].pid == blocker.owner:
             shown.add(tasks[after].line)
     # Tasks without a stack count if they hold a lock that is in another list as well.
     times = Counter(key for entry in said.lists for key in entry.names())
@@ -48,16 +53,27 @@ def attach(tasks: list[LoggedTask], said: LockLines, boots: Boots) -> set[int]:
         if found is None:
             if all(times[key] == 1 for key in entry.names()):
                 continue
-            found = LoggedTask(entry.line, entry.comm, entry.pid, time=entry.time)
-            # It stands in the same mail as the stacks around it.
-            near = tasks[max(bisect_right(lines, entry.line) - 1, 0)] if lines else None
-            if near:
-                found.host, found.quotes = near.host, near.quotes
-            tasks.append(found)
-            stacks[entry.pid].insert(0, found)
+            task = LoggedTask(entry.line, entry.comm, entry.pid, time=entry.time)
+            found = _added(task, tasks, lines, stacks)
         _hold(found, entry, boots.window_s)
     tasks.sort(key=lambda task: task.line)
     return shown
+
+
+def _added(
+    task: LoggedTask,
+    tasks: list[LoggedTask],
+    lines: list[int],
+    stacks: dict[int | None, list[LoggedTask]],
+) -> LoggedTask:
+    """A task without a stack, as one of the tasks: it stands in the same mail as the
+    stacks around it, which begin at these lines."""
+    if lines:
+        near = tasks[max(bisect_right(lines, task.line) - 1, 0)]
+        task.host, task.quotes = near.host, near.quotes
+    tasks.append(task)
+    insort(stacks[task.pid], task, key=lambda one: one.line)
+    return task
 
 
 def _hold(task: LoggedTask, entry: LockList, window_s: int) -> None:

@@ -24,7 +24,10 @@ _HOLDER = re.compile(
     r"^\s{0,4}H: s:\w\w f:(?P<flags>\w{0,16}) e:-?\d{1,4} p:(?P<pid>\d{1,10}) "
     r"\[(?P<comm>.{1,20})\]"
 )
-_TASK = r"INFO: task .{1,32}:(?P<pid>\d{1,10}) (?:<(?:reader|writer)> )?(?:is )?"
+_TASK = (
+    r"INFO: task (?P<waiter>.{1,32}):(?P<pid>\d{1,10}) "
+    r"(?:<(?:reader|writer)> )?(?:is )?"
+)
 _BLOCKED = re.compile(_TASK + r"blocked on\b")
 _BLOCKER = re.compile(
     _TASK + r"blocked on an? (?P<lock>mutex|semaphore|rw-semaphore)\b"
@@ -52,7 +55,8 @@ _TURNED_OFF = re.compile(r"INFO: lockdep is turned off\.")
 class Blocker:
     """The line about the lock that task `pid` waits for; `owner` is its owner's pid.
 
-    `owner` is None where the kernel did not find it. `by`: `reader` or `writer`.
+    `owner` is None where the kernel did not find it. `by`: `reader` or `writer`. A dump
+    of glocks tells no `waiter`, the name of task `pid`.
     """
 
     line: int
@@ -62,6 +66,7 @@ class Blocker:
     owner: int | None = None
     by: str | None = None
     time: Time | None = None
+    waiter: str | None = None
 
     @property
     def is_hint(self) -> bool:
@@ -149,6 +154,7 @@ class LockLines:
                     int(owner) if owner else None,
                     groups["by"],
                     time_of(stamp),
+                    groups["waiter"],
                 )
             )
             return True

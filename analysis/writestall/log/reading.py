@@ -121,7 +121,9 @@ class _Log:
 
     def unshown(self, tasks: list[LoggedTask]) -> list[Unshown]:
         """Tasks that hang by the kernel's word, of which there is no stack."""
-        shown = {(task.host, task.pid) for task in tasks if task.guesses}
+        shown = {
+            (task.host, task.pid) for task in tasks if task.guesses or task.blocker
+        }
         return [
             Unshown(abs(seen[0][0]), name, seen[0][1], pid, len(seen))
             for name, host in self._hosts.items()

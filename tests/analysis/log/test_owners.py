@@ -7,7 +7,8 @@ import pytest
 
 from log_stacks import Shown, explained, named
 from writestall.log.headline import sentence
-from writestall.log.links import POSSIBLE, REPORTED
+from writestall.log.links import POSSIBLE, REPORTED, explain_log
+from writestall.log.reading import read
 from writestall.log.text import log_json, report
 
 WAITS = Shown("editor", 41, "schedule down_write ext4_fallocate/ext4 vfs_fallocate")
@@ -78,6 +79,28 @@ def test_an_owner_without_a_stack() -> None:
     row = log_json(answer)["tasks"][1]
     assert (row["comm"], row["pid"], row["owner"]) == ("gone", 78, True)
     assert "its stack is not in the log" in next(report(answer, "log"))
+
+
+@pytest.mark.parametrize(
+    "header", [[], ["INFO: task waiter:80 blocked for more than 122 seconds."]]
+)
+def test_a_waiter_without_a_stack(header: list[str]) -> None:
+    """A ring buffer that has wrapped, or lines that were dropped, may leave the line
+    about the owner alone."""
+    said = [
+        "INFO: task waiter:80 is blocked on a mutex likely owned by task editor:41.",
+        "INFO: task editor:41 is blocked on a mutex likely owned by task gone:78.",
+    ]
+    lines = [*header, said[0], *WAITS.report(said[1])]
+    log = read(["\n".join(lines).encode()])
+    answer = explain_log(log.tasks)
+    assert named(answer) == {
+        "waiter": ("editor", REPORTED),
+        "editor": ("gone", REPORTED),
+    }
+    assert not log.unshown
+    text = "\n".join(report(answer, "log"))
+    assert "waiter/80 (other)  is stuck; its stack is not in the log" in text
 
 
 def test_a_pid_under_another_name_is_another_task() -> None:
