@@ -66,6 +66,11 @@ _BARE = re.compile(
     r"(?P<symbol>[A-Za-z_][\w.$]{0,120})(?:\+\d{1,8})? at (?:[0-9a-f]{8,16}|\.{2,3})"
     r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
 )
+# The name alone, as who writes a stack down by hand leaves it.
+_NAME = re.compile(
+    r"\s{0,16}(?P<symbol>[a-z_][a-z0-9_.]{2,120})(?:\(\))?"
+    r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
+)
 # A frame that the edge of a terminal cuts off, in its name or behind that. A longer
 # word is no function, but of base64.
 _CUT = re.compile(
@@ -131,6 +136,12 @@ def found(body: str) -> list[re.Match[str]]:
     return list(_FRAME.finditer(body))
 
 
+def name_alone(body: str) -> re.Match[str] | None:
+    """The frame of a line that holds nothing but a function's name, and maybe its
+    module. Behind others of a stack any word may be one."""
+    return _NAME.fullmatch(body)
+
+
 def cut(body: str) -> tuple[Frame, bool] | None:
     """The frame of a line that is cut off, and whether its name may go on."""
     match = _CUT.fullmatch(body)
@@ -156,7 +167,7 @@ def frame_of(match: re.Match[str]) -> Frame:
 
 
 # Forms that take a whole line.
-_WHOLE = (_ALONE, _DECODED, _GDB, _FROM, _WRAPPED, _BARE)
+_WHOLE = (_ALONE, _DECODED, _GDB, _FROM, _WRAPPED, _BARE, _NAME)
 
 
 def is_mention(match: re.Match[str]) -> bool:

@@ -107,6 +107,8 @@ class Reader:
         self._mentioned = False
         # The stack so far is of lines that only say where code is.
         self._placed = False
+        # The stack so far has names without addresses.
+        self._of_names = False
         # A stack that other text cut off, of which the rest may come.
         self._rest: LoggedTask | None = None
         # What stands in front of the kernel's words in this line: its time.
@@ -215,6 +217,8 @@ class Reader:
             self._interrupt()
         if frames:
             self._frames(number, frames)
+        elif (bare := self._bare(body)) is not None:
+            self._frames(number, [bare])
         elif self._task and self._task.frames and (name := _MODULE.fullmatch(body)):
             # Of crash(8), cut by a mailer behind the address.
             last = self._task.frames[-1]
@@ -225,6 +229,17 @@ class Reader:
             self._cut_frame(*cut)
         else:
             self._other(number, body)
+
+    def _bare(self, body: str) -> re.Match[str] | None:
+        """A function's name alone, as a frame: a stack of names begins in a sleep,
+        behind a head, and goes on without another line."""
+        task = self._task
+        if task is None or self._gap or self._blanks & 0b10:
+            return None
+        name = stack_lines.name_alone(body)
+        if name and not task.guesses:
+            self._of_names = is_sleep(name["symbol"])
+        return name if self._of_names else None
 
     def _blank(self, blank: bool) -> bool:
         # Several blank lines in a row count as one.
@@ -276,7 +291,7 @@ class Reader:
             if task.trace == traces.PERF:
                 self._trace = None
         self._task = None
-        self._mentioned = self._placed = False
+        self._mentioned = self._placed = self._of_names = False
         self._gap = 0
 
     def _interrupt(self) -> None:

@@ -577,3 +577,30 @@ def test_crash_without_addresses() -> None:
     (task,) = tasks(text)
     assert (task.comm, task.pid, len(task.frames)) == ("kworker/u8:3", 77, 6)
     assert tasks("#1 first\n#2 second\n") == []
+
+
+def test_names_without_offsets_behind_a_head() -> None:
+    """As authors shorten it; a word elsewhere is no frame."""
+    text = """INFO: task app main:77 blocked for more than 122 seconds.
+task:app main state:D pid:77
+  __schedule
+  schedule
+  ___down_common
+  down()
+  power_up [nvme]
+  nvme_reset+0x4a/0xa0 [nvme]
+  kthread
+
+schedule
+task:other state:D pid:78
+ words
+ schedule_timeout+0x10/0x20
+ words
+"""
+    one, other = tasks(text)
+    assert (
+        names(one)
+        == "__schedule schedule ___down_common down power_up nvme_reset kthread"
+    )
+    assert [frame.module for frame in one.frames[-3:]] == ["nvme", "nvme", None]
+    assert (one.comm, one.pid, names(other)) == ("app main", 77, "schedule_timeout")
