@@ -232,6 +232,10 @@ _SCHEDULE = re.compile(
     r"_*switch_to\w*|context_switch|wait_woken|_*schedule|__schedule_loop|_*cond_resched"
     r"|schedule_(preempt_disabled|rtlock\w*)|bit_wait\w*|_*wait_on_bit\w*"
     r"|out_of_line_wait_on_\w+|__wait_on_atomic_t|preempt_schedule\w*"
+    # Clocks that are read on the way into a sleep; what they left lies on the stack
+    # (kernel/delayacct.c delayacct_blkio_start(), kernel/sched/clock.c).
+    r"|ktime_get\w*|kvm_clock_\w+|pvclock_\w+|read_tsc|(native_)?sched_clock\w*"
+    r"|__?delayacct_\w+"
 )
 # Functions of file systems and their journals, for the path that is shown.
 _FS = re.compile(

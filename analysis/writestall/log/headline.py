@@ -276,9 +276,11 @@ def _kinds(answer: LogAnswer) -> dict[str, list[Stuck]]:
 
 
 def _alike(answer: LogAnswer, tasks: list[Stuck], what: str) -> str:
-    """Tasks that all do the same, by the first."""
-    first, *rest = tasks
-    like = answer.name(rest[0]) if len(rest) == 1 else f"{len(rest)} more"
-    like = f", like {like}" if rest else ""
+    """Tasks that all do the same, by the first; one may do it at several places."""
+    names = {(t.task.host, t.task.pid or id(t)): answer.name(t) for t in tasks}
+    first, *rest = names.values()
+    like = (
+        f", like {rest[0] if len(rest) == 1 else f'{len(rest)} more'}" if rest else ""
+    )
     comma = "," if rest or what.startswith("which ") else ""
-    return f"{answer.name(first)} ({first.role}){like}{comma} {what}"
+    return f"{first} ({tasks[0].role}){like}{comma} {what}"

@@ -47,6 +47,12 @@ _SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
 # mm/vmscan.c shrink_folio_list(), mm/migrate.c: with a page in hand.
 _TAKES_PAGES = re.compile(r"shrink_(page|folio|inactive)_list|migrate_(pages|folio)\w*")
 
+# fs/jbd2/journal.c, fs/jbd/journal.c: these threads wait for work interruptibly, so who
+# hangs is in a commit.
+_COMMITS = (
+    (re.compile(r"jbd2/.+"), "jbd2_journal_commit_transaction"),
+    (re.compile(r"kjournald"), "journal_commit_transaction"),
+)
 # kernel/workqueue.c print_worker_info(): "Workqueue: %s %ps (%s)".
 _WORK = re.compile(r"^\S{1,64} (?P<function>[A-Za-z_]\w{1,120})(?=\s|$)")
 # Drivers whose functions alone begin so, for kernels that have them built in.
@@ -155,9 +161,14 @@ class Stuck:
         """The functions on its stack; doubtful ones where there are no others.
 
         The kernel names the work, too, which the stack need not show: it is cut off
-        before it, or the work has called another function as its last.
+        before it, or the work has called another function as its last. What a journal's
+        thread hangs in, its name tells.
         """
         shown = {frame.symbol for frame in self.frames}
+        if not says_who(self.frames):
+            shown |= {
+                does for name, does in _COMMITS if name.fullmatch(self.task.comm or "")
+            }
         work = _WORK.search(self.task.workqueue or "")
         return frozenset({*shown, work["function"]} if shown and work else shown)
 

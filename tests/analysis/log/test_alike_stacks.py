@@ -4,7 +4,8 @@ that all do the same, and use doubtful frames where no other shows who waits."""
 
 from __future__ import annotations
 
-from log_stacks import Shown, explained, joined, named
+from log_stacks import Shown, assert_linked, explained, joined, named
+from writestall.log.headline import sentence
 from writestall.log.links import POSSIBLE
 
 WORK = " process_one_work worker_thread kthread"
@@ -71,3 +72,27 @@ def test_doubtful_frames_show_who_waits() -> None:
     answer = explained("sysrq: Show Blocked State", doubtful)
     assert answer.tasks[0].caller == "suspends_foo"
     assert answer.tasks[0].guessed
+
+
+def test_a_task_that_waits_alike_at_two_places_is_named_once() -> None:
+    """Two reports of it: one stack was cut off."""
+    log = [
+        *Shown("copier", 11, "io_schedule bt_get ext4_io_submit/ext4").report(),
+        *Shown("copier", 11, "io_schedule bt_get").report(),
+        *Shown("sleeps", 12, "schedule pause_of_foofs").report(),
+    ]
+    assert "copier/11 (other) waits for room" in sentence(explained(log), "log")
+
+
+def test_what_a_clock_left_on_a_stack_is_not_who_sleeps() -> None:
+    log = Shown("thread", 12, "schedule schedule_timeout ktime_get").report()
+    assert "its stack does not show for what" in sentence(explained(log), "log")
+
+
+def test_a_journals_thread_whose_stack_was_cut_off_is_in_a_commit() -> None:
+    """It waits for work interruptibly: fs/jbd2/journal.c kjournald2()."""
+    gets = "io_schedule bit_wait_io out_of_line_wait_on_bit do_get_write_access/jbd2 "
+    waiter = Shown("writes", 11, gets + "ext4_dirty_inode/ext4")
+    thread = Shown("jbd2/vda1-8", 12, "schedule")
+    assert_linked(waiter, thread, POSSIBLE)
+    assert joined(waiter, Shown("app", 12, "schedule")) == {}

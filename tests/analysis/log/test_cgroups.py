@@ -32,6 +32,14 @@ def test_each_limit_in_words(stack: str, words: str) -> None:
     assert [text for _, text in WAITS if text in said] == [words]
 
 
+def test_who_throttles_is_not_told_where_the_stack_is_cut_off() -> None:
+    """rq_qos_wait() serves several (block/blk-rq-qos.c)."""
+    said = sentence(
+        explained(Shown("hog", 71, "io_schedule rq_qos_wait").report()), "log"
+    )
+    assert not [text for _, text in WAITS if text in said]
+
+
 FRAMES = "[<0>] ioc_rqos_throttle+0x1e5/0x6a0\n[<0>] __rq_qos_throttle+0x25/0x40\n"
 FORMS = {
     "head": "==> /proc/71/comm <==\nhog\n==> /proc/71/cgroup <==\n0::/a.slice/b.service"

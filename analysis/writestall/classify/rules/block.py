@@ -179,6 +179,7 @@ RULES: tuple[Rule, ...] = (
         ("rq_qos_wait", "blkcg_iolatency_throttle"),
         "block/blk-iolatency.c blkcg_iolatency_throttle(): I/O of its cgroup makes "
         "that of another one slower than its io.latency",
+        callers=("blkcg_*",),
         named=w.IO_LATENCY,
     ),
     Rule(
