@@ -33,6 +33,14 @@ STACKS = {
     "nvme_ns_head_make_request/nvme_core generic_make_request submit_bio",
     "head-freezes": "schedule blk_mq_freeze_queue_wait blk_mq_freeze_queue "
     "nvme_update_disk_info/nvme_core nvme_user_cmd/nvme_core",
+    "resumes": "schedule __mutex_lock dm_table_set_restrictions/dm_mod "
+    "dm_swap_table/dm_mod do_resume/dm_mod dm_ctl_ioctl/dm_mod",
+    "stores": "schedule blk_mq_freeze_queue_wait queue_ra_store queue_attr_store "
+    "kernfs_fop_write_iter vfs_write",
+    "invalidates": "schedule rwsem_down_write_slowpath down_write "
+    "fuse_reverse_inval_entry/fuse fuse_dev_do_write/fuse fuse_dev_write/fuse",
+    "lists": "schedule __mutex_lock fuse_lock_inode/fuse fuse_readdir_uncached/fuse "
+    "fuse_readdir/fuse iterate_dir ksys_getdents64",
     "releases": "schedule blk_queue_enter blk_mq_alloc_request scsi_execute_cmd "
     "sd_release blkdev_put blkdev_release __fput",
     "removes": "schedule __mutex_lock del_gendisk sd_remove usb_stor_disconnect "
@@ -157,6 +165,9 @@ LINKED = (
     ("cluster-daemon", "cluster-sends", POSSIBLE),
     ("head-enters", "head-freezes", POSSIBLE),
     ("head-freezes", "head-enters", POSSIBLE),
+    ("resumes", "stores", POSSIBLE),
+    ("stores", "resumes", POSSIBLE),
+    ("invalidates", "lists", POSSIBLE),
     ("releases", "removes", POSSIBLE),
     ("removes", "releases", POSSIBLE),
     ("revalidates", "scans-parts", POSSIBLE),

@@ -27,7 +27,8 @@ _FILE_OPERATIONS = names(
     "nfsd_rename nfsd_link nfsd_setattr nfsd_lookup* nfsd_proc_create "
     "nfsd*_create_file lock_two_nondirectories generic_file_splice_write "
     "btrfs_get_dir_last_index btrfs_inode_lock btrfs_buffered_write "
-    "btrfs_direct_write nfs_start_io_* netfs_start_io_* ceph_start_io_*"
+    "btrfs_direct_write nfs_start_io_* netfs_start_io_* ceph_start_io_* "
+    "fuse_reverse_inval_entry simple_recursive_removal"
 )
 
 # mm/mmap.c, mm/memory.c, mm/gup.c, arch/*/mm/fault.c, fs/proc/base.c, kernel/exit.c.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from writestall.log.holders.form import GUESS, Holder, names
 from writestall_base import wait_classes as c
 
-# fs/namei.c, fs/readdir.c: these take a directory's i_rwsem.
+# fs/namei.c, readdir.c, fuse/dir.c, libfs.c: these take a directory's i_rwsem.
 _LOCKS_DIRECTORY = names(
     "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
     "lookup_one* lookup_create real_lookup do_lookup walk_component link_path_walk "
@@ -20,7 +20,8 @@ _LOCKS_DIRECTORY = names(
     "start_creating* start_removing* start_renaming* __start_renaming* lock_rename* "
     "do_renameat2 filename_renameat2 do_unlinkat filename_unlinkat do_rmdir "
     "filename_rmdir iterate_dir vfs_readdir vfs_mkdir vfs_create "
-    "btrfs_get_dir_last_index btrfs_opendir"
+    "btrfs_get_dir_last_index btrfs_opendir fuse_reverse_inval_entry "
+    "simple_recursive_removal"
 )
 _IN_DIRECTORY = names(
     "*_lookup *_create *_mkdir *_mknod *_unlink *_rmdir *_rename *_rename2 *_link "

@@ -97,6 +97,16 @@ _SENDS = perhaps(
     past=True,
     stacked=True,
 )
+_RESUMES = perhaps(
+    "it gives a suspended device its table, and requests wait until it is resumed",
+    "drivers/md/dm-ioctl.c do_resume() calls dm_suspend(), dm_swap_table() and "
+    "dm_resume(); dm-rq.c dm_stop_queue(): requests inside stay there meanwhile",
+    names("dm_swap_table dm_table_set_restrictions"),
+    lock="q_usage_counter of a mapped device that is suspended",
+    caller=names("blk_mq_freeze_queue_wait*"),
+    not_shows=names("blk_mq_freeze_queue_wait*"),
+    stacked=True,
+)
 _IN_HEAD = perhaps(
     "it is inside a request to the multipath device that is to freeze",
     "block/blk-core.c generic_make_request(), __submit_bio(): q_usage_counter is held "
@@ -115,5 +125,13 @@ _IN_HEAD = perhaps(
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (_LIMITS, _HEAD),
     c.RAID_OR_DM: (_LIMITS,),
-    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE, _DRIVER_FROZE, _RESETS, _SENDS, _IN_HEAD),
+    c.BLOCK_QUEUE: (
+        _LIMITS,
+        _STORE_FROZE,
+        _DRIVER_FROZE,
+        _RESETS,
+        _SENDS,
+        _RESUMES,
+        _IN_HEAD,
+    ),
 }
