@@ -41,6 +41,8 @@ STACKS = {
     "fuse_reverse_inval_entry/fuse fuse_dev_do_write/fuse fuse_dev_write/fuse",
     "lists": "schedule __mutex_lock fuse_lock_inode/fuse fuse_readdir_uncached/fuse "
     "fuse_readdir/fuse iterate_dir ksys_getdents64",
+    "asks": "schedule request_wait_answer/fuse __fuse_request_send/fuse "
+    "fuse_readdir/fuse iterate_dir ksys_getdents64",
     "releases": "schedule blk_queue_enter blk_mq_alloc_request scsi_execute_cmd "
     "sd_release blkdev_put blkdev_release __fput",
     "removes": "schedule __mutex_lock del_gendisk sd_remove usb_stor_disconnect "
@@ -168,6 +170,7 @@ LINKED = (
     ("resumes", "stores", POSSIBLE),
     ("stores", "resumes", POSSIBLE),
     ("invalidates", "lists", POSSIBLE),
+    ("lists", "asks", POSSIBLE),
     ("releases", "removes", POSSIBLE),
     ("removes", "releases", POSSIBLE),
     ("revalidates", "scans-parts", POSSIBLE),

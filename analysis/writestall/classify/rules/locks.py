@@ -197,9 +197,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_LOCK,
-        ("ext[234]_*", "xfs_*", "_xfs_buf_find"),
-        "fs/ext4/, fs/xfs/: what these functions wait for without a function of their "
-        "own is a lock",
+        ("ext[234]_*", "xfs_*", "_xfs_buf_find", "fuse_lock_inode"),
+        "fs/ext4/, fs/xfs/, fs/fuse/inode.c fuse_lock_inode(): what these functions "
+        "wait for without a function of their own is a lock",
         wait=(LOCK,),
         bare=True,
     ),

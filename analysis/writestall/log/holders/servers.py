@@ -72,6 +72,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     ),
     c.FS_LOCK: (
         perhaps(
+            "it asks the server with the inode locked",
+            "fs/fuse/inode.c fuse_lock_inode() (since 4.7): unless the server allows "
+            "parallel operations, fuse_lookup() and fuse_readdir() hold the inode's "
+            "mutex until its answer",
+            names("fuse_lookup fuse_readdir fuse_readdir_uncached"),
+            lock="the mutex of a FUSE inode",
+            also=_FUSE_WAITS,
+            caller=names("fuse_lock_inode"),
+        ),
+        perhaps(
             "it copies the file up",
             "fs/overlayfs/util.c ovl_copy_up_start() takes the overlay inode's lock, "
             "which ovl_copy_up_one() holds to its end",
