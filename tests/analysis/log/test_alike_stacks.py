@@ -96,3 +96,12 @@ def test_a_journals_thread_whose_stack_was_cut_off_is_in_a_commit() -> None:
     thread = Shown("jbd2/vda1-8", 12, "schedule")
     assert_linked(waiter, thread, POSSIBLE)
     assert joined(waiter, Shown("app", 12, "schedule")) == {}
+
+
+def test_two_renames_over_whiteouts_may_have_each_others_group() -> None:
+    """The same stack: fs/xfs/xfs_inode.c xfs_rename()."""
+    waits = "schedule_timeout __down down xfs_buf_lock/xfs xfs_buf_find/xfs "
+    stack = waits + "xfs_read_agi/xfs xfs_iunlink/xfs xfs_rename/xfs vfs_rename"
+    one, other = Shown("moves", 11, stack), Shown("also-moves", 12, stack)
+    assert_linked(one, other, POSSIBLE)
+    assert_linked(other, one, POSSIBLE)

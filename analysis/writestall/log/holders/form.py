@@ -70,7 +70,8 @@ class Holder:
     `needs_all`: there are many such objects, so a task of another program is the holder
     only where the log shows all that hang. `same_fs_of`: a waiter that shows one of
     these must show the holder's file system. `itself`: a waiter that shows what the
-    holder does has it itself.
+    holder does has it itself. `each_other`: two tasks may do the same and wait for each
+    other.
     """
 
     why: str
@@ -101,6 +102,7 @@ class Holder:
     one_waits: bool = False
     needs_all: bool = False
     itself: bool = False
+    each_other: bool = False
     not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
     same_fs_of: re.Pattern[str] | None = None
@@ -156,7 +158,7 @@ class Holder:
 
     def made(self, waiter: Stuck, holder: Stuck) -> str:
         """What makes the guess: by the same, two tasks do not wait for each other."""
-        return self.source
+        return self.source + waiter.name * self.each_other
 
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
         """Some of the tasks that may be who the waiter waits for, best first."""
@@ -204,7 +206,7 @@ class Holder:
             for task in tasks
             if task.task.pid != waiter.task.pid or task.task.pid is None
             if task is not waiter and self._joins(waiter, task)
-            if not waiter.is_like(task)
+            if self.each_other or not waiter.is_like(task)
             if around.at_once(waiter, task)
             if lock is None or not task.task.held or task.holds(lock)
         ]

@@ -207,5 +207,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=names("xfs_buf_lock"),
             of=_BUFFER_LOCK,
         ),
+        replace(
+            GUESS,
+            lock="the AGI's buffer of XFS",
+            why="it may have the AGI of another group locked",
+            source="fs/xfs/xfs_inode.c xfs_rename() over a file with a whiteout: one "
+            "leaves the list of unlinked inodes and one joins it, in groups of any "
+            "order before 6da1b4b1ab36, 'xfs: fix an ABBA deadlock in xfs_rename'",
+            shows=names("xfs_rename"),
+            also=_AGI,
+            of=_AGI,
+            each_other=True,
+        ),
     ),
 }
