@@ -86,6 +86,11 @@ _PS = re.compile(
     r"[A-Z][\w<+]{0,7} .{0,16}?\d{1,6}:\d\d "
     r"\[?(?P<comm>[A-Za-z/(][^\s\]]{0,63})\]?(?: .*)?"
 )
+# Processes and `{threads}` by pstree -p, in lines with one of its branches.
+_TREE = re.compile("[─├└┬│]|-[+-]-|[|`]-")
+_IN_TREE = re.compile(
+    r"(?:^|(?<=[─-]))\s{0,8}\{?(?P<comm>[A-Za-z][\w.:/@+-]{0,31})\}?\((?P<pid>\d{1,7})\)"
+)
 # A name alone; prose ends in a mark.
 _ALONE = re.compile(r"\s{0,8}(?P<comm>[A-Za-z][\w./:+-]{1,62}\w)\s{0,8}")
 # What loops in a shell print: `== 350 writer7 ==`, `PID: 350 COMM: writer7`,
@@ -177,10 +182,13 @@ def name(body: str) -> Name | None:
     return None
 
 
-def process(body: str) -> Name | None:
-    """A task that a line of ps(1) names: `350 pts/2 D+ 0:00 writer7`."""
-    match = _PS.fullmatch(body)
-    return Name(int(match["pid"]), match["comm"]) if match else None
+def processes(body: str) -> list[Name]:
+    """The tasks that a line of ps(1) or pstree(1) names: `350 pts/2 D+ 0:00 writer7`,
+    `writer7(350)-+-{writer7}(351)`."""
+    found = [match] if (match := _PS.fullmatch(body)) else []
+    if not found and "(" in body and _TREE.search(body):
+        found = list(_IN_TREE.finditer(body))
+    return [Name(int(one["pid"]), one["comm"]) for one in found]
 
 
 def word(body: str) -> str | None:

@@ -49,11 +49,11 @@ class NearNames:
 
     def alone(self, number: int, body: str) -> bool:
         """True for a line that holds a name and a pid; keep a line of one word, too."""
-        if label := heads.label(body):
+        if named := heads.processes(body):
+            self._known.update((one.pid, one.comm or "") for one in named)
+        elif label := heads.label(body):
             self._label = number, label
             return True
-        if process := heads.process(body):
-            self._known[process.pid] = process.comm or ""
         elif word := heads.word(body):
             self._word = number, word
         return False

@@ -397,9 +397,12 @@ def test_names_that_scripts_print_before_a_stack_of_proc(
     [
         "7731 pts/2    D+     0:00 tidy",
         "root  7731  0.0  0.1 9 7 ? D 15:24 0:00 [tidy]",
+        "nightly(7730)─┬─cat(7740)\n              └─{tidy}(7731)",
+        "nightly(7730)-+-tidy(7731)---cat(7740)",
+        "tidy(7731)-+-{tidy}(7732)\n           `-{tidy}(7733)",
     ],
 )
-def test_a_line_of_ps_names_its_task(line: str) -> None:
+def test_a_line_of_ps_or_pstree_names_its_task(line: str) -> None:
     """Wherever the stack is."""
     text = f"{line}\n\nand this:\n\n\n$ cat /proc/7731/stack\n[<0>] do_fsync+0x3/0x9\n"
     (task,) = tasks(text)
