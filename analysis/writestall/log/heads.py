@@ -9,6 +9,7 @@ lines that scripts print around /proc/PID/stack.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -185,9 +186,11 @@ def name(body: str) -> Name | None:
 def processes(body: str) -> list[Name]:
     """The tasks that a line of ps(1) or pstree(1) names: `350 pts/2 D+ 0:00 writer7`,
     `writer7(350)-+-{writer7}(351)`."""
-    found = [match] if (match := _PS.fullmatch(body)) else []
-    if not found and "(" in body and _TREE.search(body):
-        found = list(_IN_TREE.finditer(body))
+    found: Iterable[re.Match[str]] = ()
+    if match := _PS.fullmatch(body):
+        found = (match,)
+    elif "(" in body and _TREE.search(body):
+        found = _IN_TREE.finditer(body)
     return [Name(int(one["pid"]), one["comm"]) for one in found]
 
 

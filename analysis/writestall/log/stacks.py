@@ -217,7 +217,7 @@ class Reader:
             self._interrupt()
         if frames:
             self._frames(number, frames)
-        elif (bare := self._bare(body)) is not None:
+        elif self._task and (bare := self._bare(self._task, body)):
             self._frames(number, [bare])
         elif self._task and self._task.frames and (name := _MODULE.fullmatch(body)):
             # Of crash(8), cut by a mailer behind the address.
@@ -230,11 +230,10 @@ class Reader:
         else:
             self._other(number, body)
 
-    def _bare(self, body: str) -> re.Match[str] | None:
+    def _bare(self, task: LoggedTask, body: str) -> re.Match[str] | None:
         """A function's name alone, as a frame: a stack of names begins in a sleep,
         behind a head, and goes on without another line."""
-        task = self._task
-        if task is None or self._gap or self._blanks & 0b10:
+        if self._gap or self._blanks & 0b10:
             return None
         name = stack_lines.name_alone(body)
         if name and not task.guesses:
