@@ -141,7 +141,7 @@ def _launchers(place: Path) -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if str(place / "launcher") in path.read_text():
+            if str(place / "launcher") in path.read_text(errors="replace"):
                 found.append(int(path.parent.name))
         except OSError:
             continue
