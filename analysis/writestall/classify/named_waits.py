@@ -116,6 +116,12 @@ GRACE_PERIOD = NamedWait(
     "/proc/sysrq-trigger",
     "Documentation/RCU/stallwarn.rst",
 )
+NEW_THREAD = NamedWait(
+    "waits until kthreadd has started a kernel thread",
+    "take the stack of kthreadd: cat /proc/2/stack; it may wait for memory (cat "
+    "/proc/pressure/memory)",
+    "kernel/kthread.c kthreadd()",
+)
 HANDLES_ERRORS = NamedWait(
     "recovers a SCSI host from errors (aborts, resets)", *_SCSI_ERRORS
 )

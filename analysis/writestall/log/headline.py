@@ -79,11 +79,12 @@ def _vague(stuck: Stuck, words: str) -> str:
 
 def _makes_memory(stuck: Stuck) -> str:
     """What a task does that reclaims memory for others, or waits in a shrinker."""
-    if (inner := stuck.in_shrinker) and inner.rule:
-        return f"reclaims memory, and inside a shrinker {inner.words}"
+    if inner := stuck.in_shrinker:
+        words = inner.words if inner.rule else _vague(stuck, c.DOES[c.OTHER])
+        return f"reclaims memory, and inside a shrinker {words}"
     comm = stuck.task.comm or ""
     makes = next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
-    if (inner := stuck.in_reclaim) and inner.rule:
+    if inner := stuck.in_reclaim:
         return f"{makes or 'reclaims memory'}, and meanwhile {inner.words}"
     if makes and (known := asked.words(stuck, "waits for a lock")):
         return f"{makes}, and meanwhile {known}"

@@ -455,12 +455,11 @@ class Reader:
         task = self._task
         if (not (task and task.guesses) or self._placed) and self._place(number, body):
             return
+        if work := _WORKQUEUE.search(body):
+            task = self._of_work(number, work["work"])
         if task is None:
             return
-        if match := _WORKQUEUE.search(body):
-            task.workqueue = match["work"]
-            self._work = number
-        elif self._work == number - 1 and _WORK.fullmatch(body):
+        if self._work == number - 1 and _WORK.fullmatch(body):
             task.workqueue = f"{task.workqueue} {body.strip()}"
         if task.guesses and _TRACE.search(body):
             self._close()
@@ -473,6 +472,15 @@ class Reader:
         self._gap += bool(task.guesses)
         if self._gap > MAX_GAP:
             self._interrupt()
+
+    def _of_work(self, number: int, work: str) -> LoggedTask:
+        """The worker that runs this work: where the line that names it is missing, it
+        is another than the task before."""
+        if self._task is None or self._task.guesses:
+            self._end_before_name()
+            self._task = self._new(number)
+        self._task.workqueue, self._work = work, number
+        return self._task
 
     def _place(self, number: int, body: str) -> bool:
         """True for a frame of which the log has only where its code is."""

@@ -122,22 +122,22 @@ class Stuck:
 
     @cached_property
     def in_shrinker(self) -> Verdict | None:
-        """What it waits for below a shrinker while it reclaims memory, if a rule knows
-        that."""
+        """What it waits for below a shrinker while it reclaims memory."""
         return self._below(_SHRINKS)
 
     @cached_property
     def in_reclaim(self) -> Verdict | None:
-        """The same, with a page in hand that it takes away or moves."""
-        return self._below(_TAKES_PAGES)
+        """The same, with a page in hand that it takes away or moves, if a rule knows
+        that."""
+        inner = self._below(_TAKES_PAGES)
+        return inner if inner and inner.rule else None
 
     def _below(self, pattern: re.Pattern[str]) -> Verdict | None:
         frames = self.frames
         at = [i for i, frame in enumerate(frames) if pattern.fullmatch(frame.symbol)]
         if self.verdict.cls != c.MEMORY or not at:
             return None
-        inner = classify_frames(frames[: at[0]])
-        return inner if inner.rule else None
+        return classify_frames(frames[: at[0]])
 
     @cached_property
     def file_systems(self) -> frozenset[str]:

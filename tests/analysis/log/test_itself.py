@@ -59,6 +59,13 @@ ITSELF = {
     "__blkdev_put blkdev_put blkdev_close __fput",
     "raid5": "schedule raid5_quiesce/raid456 mddev_suspend/md_mod "
     "check_reshape/raid456 md_check_recovery/md_mod raid5d/raid456 md_thread/md_mod",
+    "chunk": "schedule btrfs_tree_lock/btrfs btrfs_lock_root_node/btrfs "
+    "btrfs_search_slot/btrfs btrfs_create_pending_block_groups/btrfs "
+    "do_chunk_alloc/btrfs btrfs_alloc_tree_block/btrfs btrfs_cow_block/btrfs "
+    "btrfs_search_slot/btrfs btrfs_commit_transaction/btrfs",
+    "inodegc": "schedule_timeout wait_for_completion __flush_work "
+    "xfs_inode_mark_reclaimable/xfs destroy_inode super_cache_scan shrink_slab "
+    "do_try_to_free_pages xfs_trans_alloc/xfs xfs_inodegc_worker/xfs process_one_work",
     "work": "schedule_timeout wait_for_completion __flush_work xfs_stop_block_reaping/"
     "xfs xfs_eofblocks_worker/xfs process_one_work worker_thread kthread",
 }

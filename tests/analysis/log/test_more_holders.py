@@ -54,6 +54,11 @@ STACKS = {
     "kmmpd/ext4" + THREAD,
     "stops-ail": "schedule_timeout wait_for_completion kthread_stop/xfs "
     "xfs_trans_ail_destroy/xfs xfs_log_unmount/xfs",
+    "needs-worker": "schedule_timeout wait_for_completion_killable "
+    "__kthread_create_on_node kthread_create_on_node create_worker worker_thread "
+    "kthread",
+    "starts-threads": "io_schedule folio_wait_bit_common shrink_folio_list "
+    "try_to_free_pages copy_process kernel_thread kthreadd ret_from_fork",
     "ail": "schedule down xfs_buf_lock/xfs xfsaild_push/xfs xfsaild/xfs" + THREAD,
     "stores-wc": "schedule __mutex_lock queue_wc_store queue_attr_store "
     "kernfs_fop_write_iter",
@@ -197,6 +202,7 @@ STACKS = {
 LINKED = (
     ("stops-mmp", "mmp", LIKELY),
     ("stops-ail", "ail", LIKELY),
+    ("needs-worker", "starts-threads", LIKELY),
     ("stores-wc", "revalidates", POSSIBLE),
     ("revalidates", "stores-wc", POSSIBLE),
     ("bcache-thread", "bcache-insert", POSSIBLE),

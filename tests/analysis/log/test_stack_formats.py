@@ -234,6 +234,19 @@ def test_a_work_on_a_line_of_its_own() -> None:
     assert names(task) == "schedule xfs_map_blocks"
 
 
+def test_a_worker_without_its_line() -> None:
+    """Who pasted it left the task's line out, behind a report of lockdep."""
+    (chain, task) = tasks(
+        "-> #0 ((work_completion)(&gc->work)){+.+.}-{0:0}:\n"
+        " lock_acquire+0x197/0x460\n __flush_work+0x6bc/0xa20\n"
+        " *** DEADLOCK ***\n...\n"
+        "Workqueue: xfs-inodegc/sda xfs_inodegc_worker\nCall Trace:\n"
+        " schedule+0xbf/0x270\n __flush_work+0x4c4/0xa40\n"
+    )
+    assert (task.workqueue, task.trace) == ("xfs-inodegc/sda xfs_inodegc_worker", None)
+    assert (names(task), chain.trace) == ("schedule __flush_work", "chains of lockdep")
+
+
 def test_a_function_that_a_text_mentions() -> None:
     """One frame inside other words is no stack; with more of them it is."""
     assert tasks("crash> l *ext4_sync_file+0x1d8\n") == []

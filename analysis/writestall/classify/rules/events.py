@@ -93,6 +93,14 @@ _LONE: tuple[tuple[str, w.NamedWait, str, str], ...] = (
     ),
     (
         c.OTHER,
+        w.NEW_THREAD,
+        "kthread_create_on_node __kthread_create_on_node kthread_create_on_cpu "
+        "kthread_create_worker kthread_create_worker_on_node",
+        "kernel/kthread.c __kthread_create_on_node(): until kthreadd() has run "
+        "create_kthread()",
+    ),
+    (
+        c.OTHER,
         w.SCANS,
         "do_scan_async scsi_finish_async_scan scsi_complete_async_scans",
         "drivers/scsi/scsi_scan.c scsi_finish_async_scan(): hosts are shown in the "

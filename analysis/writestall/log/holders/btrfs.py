@@ -69,6 +69,19 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="a block of a btrfs tree",
+            why="it allocates a chunk while it copies a block, with blocks locked",
+            source="fs/btrfs/extent-tree.c do_chunk_alloc() called "
+            "btrfs_create_pending_block_groups() below btrfs_cow_block(), in 4.2 and "
+            "4.3: it changes the trees of chunks and extents",
+            shows=names("do_chunk_alloc"),
+            also=names("btrfs_cow_block __btrfs_cow_block"),
+            of=names("btrfs_create_pending_block_groups"),
+            caller=_BTRFS_TREE,
+            itself=True,
+        ),
+        replace(
+            GUESS,
             lock="a part of a range of btrfs (EXTENT_LOCKED)",
             why="it holds the begin of a range and waits for the rest",
             source="fs/btrfs/extent-io-tree.c lock_extent(): keeps what it has locked "

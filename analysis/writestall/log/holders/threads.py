@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""threads: who ends waits for the end of a kernel thread.
+"""threads: who ends waits for the begin and the end of a kernel thread.
 
 kernel/kthread.c kthread_stop() waits until the thread's function has returned; which
 thread it is only its caller shows. Of several of one name in a log there is no link.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from writestall.log.holders.form import Holder, names, perhaps
 from writestall.log.stuck import LIKELY, POSSIBLE
-from writestall_base.wait_classes import WAIT_CLASSES
+from writestall_base import wait_classes as c
 
 STOPS = names("kthread_stop* kthread_park")
 # Who stops, the thread's function, how sure that is the same thread, and the source
@@ -144,4 +144,17 @@ _ENDS = perhaps(
     caller=STOPS,
     stacked=True,
 )
-HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, (*RULES, _ENDS))
+_BEGINS = Holder(
+    "it starts all kernel threads, one after the other",
+    "kernel/kthread.c __kthread_create_on_node() waits for kthreadd(), which calls "
+    "create_kthread() for each",
+    names("kthreadd"),
+    lock="the start of a kernel thread",
+    of=names("*kthread_create*"),
+    caller=names("*kthread_create* create_worker"),
+    stacked=True,
+)
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    **dict.fromkeys(c.WAIT_CLASSES, (*RULES, _ENDS)),
+    c.OTHER: (*RULES, _ENDS, _BEGINS),
+}

@@ -148,6 +148,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push destroy_inode "
                 "xfs_fs_destroy_inode"
             ),
+            itself=True,
         ),
     ),
     c.FS_LOCK: (_CACHING,),
