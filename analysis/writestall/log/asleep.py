@@ -25,6 +25,8 @@ _ENTERED = re.compile(
     r"(asm_)?(sysvec|exc)_\w+|(asm_)?common_interrupt|irqentry_\w+|raw_irqentry_\w+"
     r"|apic_timer_interrupt|sched_show_task|show_stack|dump_stack\w*|nmi_\w+"
 )
+# How many frames may be left over in front of a sleep.
+MAX_LEFT = 12
 UNKNOWN = "stacks without schedule() innermost"
 
 
@@ -35,6 +37,21 @@ def trace_kind(task: LoggedTask) -> str | None:
     if task.trace not in NO_SLEEPS and _sleeps(task):
         return None
     return task.trace or UNKNOWN
+
+
+def without_leftovers(frames: list[Frame]) -> list[Frame]:
+    """A stack from where it sleeps on, of a kernel that does not mark doubtful frames.
+
+    Up to 2.6.24 x86 prints every address on the stack that may be one of code
+    (arch/i386/kernel/traps.c print_context_stack()), so what was called before the
+    task slept stands in front. Who waits for a bit names the function that sleeps
+    inside it (kernel/wait.c __wait_on_bit()).
+    """
+    near = (i for i, f in enumerate(frames[:MAX_LEFT]) if is_sleep(f.symbol))
+    at = next(near, 0)
+    if at and "wait_on_bit" in frames[at].symbol:
+        at -= 1
+    return frames[at:]
 
 
 def preempted_in(frames: Sequence[Frame]) -> str:

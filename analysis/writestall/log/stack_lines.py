@@ -87,11 +87,11 @@ _PLACE = re.compile(
     r"(?P<symbol2>[A-Za-z_][\w.$]{0,120})(?: \([\w./+-]{1,160}:\d{1,6}.{0,40}\))?"
 )
 # Where stacks begin: nothing calls these. arch/x86/entry/entry_64.S,
-# arch/arm64/kernel/entry.S, arch/arm/kernel/entry-common.S.
+# arch/arm64/kernel/entry.S, arch/arm/kernel/entry-common.S, arch/ia64/kernel/head.S.
 _BOTTOM = re.compile(
     r"ret_from_(?:fork|kernel_thread)\w*|child_rip|kernel_thread_helper"
     r"|entry_SYSCALL_64\w*|system_call_fastpath|el0_sync|el0_svc|el0t_64_sync"
-    r"|ret_fast_syscall|system_call|syscall_exit|ppc_clone|ret_from_except\w*"
+    r"|start_kernel_thread|ret_fast_syscall|system_call|syscall_exit|ppc_clone|ret_from_except\w*"
 )
 _FIRST = re.compile(r"\s{0,16}(?:#0|0 \[[0-9a-f]{0,16}\])\s")
 # /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
@@ -184,16 +184,18 @@ def is_guess(match: re.Match[str]) -> bool:
     return bool(groups.get("guess") or doubt)
 
 
-def is_pointer(match: re.Match[str]) -> bool:
-    """True for a guess that is no return address but a pointer to a function.
+def is_pointer(match: re.Match[str], guess: bool) -> bool:
+    """True for what is no return address but a pointer to a function.
 
     Nothing returns to a function's first byte: it is the callback of a wait, mostly. It
-    is printed as `f+0x0`, since 2.6.39 as the end of the function before it, as in
-    `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
+    is printed as `f+0x0`, where it is a guess since 2.6.39 as the end of the function
+    before it, as in `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
     """
     groups = match.groupdict()
-    offset, size = groups.get("offset"), groups.get("size")
-    return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
+    offset, size = groups.get("offset"), int(groups.get("size") or "0", 16)
+    if offset is None or not (guess or size):
+        return False
+    return int(offset, 16) in (0, size) if guess else int(offset, 16) == 0
 
 
 def is_innermost(text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep, says_who
-from writestall.log import heads, stack_lines, traces
+from writestall.log import asleep, heads, stack_lines, traces
 from writestall.log.boots import Boots
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
@@ -287,6 +287,9 @@ class Reader:
             and not _is_one_place(task)
         ):
             self.done.append(task)
+            if task.state and task.frames == task.guesses:
+                task.frames = asleep.without_leftovers(task.frames)
+                task.guesses = [*task.frames]
             if task.trace == traces.PERF:
                 self._trace = None
         self._task = None
@@ -416,8 +419,12 @@ class Reader:
         if first["symbol"] in _SCHEDULE:
             return says_who(task.frames)
         if first["symbol"] == task.frames[0].symbol != _last(task):
-            return says_who(task.frames[:1])
-        ended = stack_lines.is_bottom(_last(task))
+            return not any(is_sleep(frame.symbol) for frame in task.frames)
+        return self._is_past_bottom(task, first) and task.state is None
+
+    def _is_past_bottom(self, task: LoggedTask, first: re.Match[str]) -> bool:
+        """True for a frame behind those that every stack ends in."""
+        ended = bool(task.frames) and stack_lines.is_bottom(_last(task))
         return ended and not stack_lines.starts_bottom(first["symbol"])
 
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
@@ -429,6 +436,9 @@ class Reader:
             self._task = self._rest_or_new(number, found[0])
         elif self._task.guesses:
             self._mentioned = False
+            # The kernel names the next task: up to 2.6.24 this is left over.
+            if self._is_past_bottom(self._task, found[0]):
+                return
         self._gap, self._reply = 0, self._quotes
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
@@ -436,10 +446,11 @@ class Reader:
             known = stack_lines.frame_of(match)
             if known.symbol in _CALLBACKS:
                 continue
-            if not stack_lines.is_guess(match):
-                self._task.frames.append(known)
-            elif stack_lines.is_pointer(match):
+            guess = stack_lines.is_guess(match)
+            if stack_lines.is_pointer(match, guess):
                 continue
+            if not guess:
+                self._task.frames.append(known)
             self._task.guesses.append(known)
 
     def _cut_frame(self, frame: Frame, doubtful: bool) -> None:

@@ -234,6 +234,33 @@ def test_a_work_on_a_line_of_its_own() -> None:
     assert names(task) == "schedule xfs_map_blocks"
 
 
+def test_a_kernel_that_marks_no_doubtful_frames() -> None:
+    """Up to 2.6.24: what was called before the sleep stands in front of it, what is
+    left of the thread's begin behind its end, callbacks anywhere."""
+    (task,) = tasks(
+        "kjournald     D 00000000     0  6790      1                6745 (L-TLB)\n"
+        "f104ddcc 00000000 c1808320 00000000 00000000 f76cb2b0 c011b591 dfcc3a90\n"
+        "Call Trace:\n"
+        " [<c011b591>] mempool_alloc+0x41/0x70\n"
+        " [<c0315766>] io_schedule+0x26/0x30\n"
+        " [<c016af13>] sync_buffer+0x53/0x60\n"
+        " [<c03158f5>] __wait_on_bit+0x45/0x70\n"
+        " [<c016aec0>] sync_buffer+0x0/0x60\n"
+        " [<f9d57ca7>] journal_commit_transaction+0xba7/0x13a0 [jbd]\n"
+        " [<c011b591>] mempool_alloc+0x41/0x70\n"
+        " [<f9d5aa45>] kjournald+0xa5/0x220 [jbd]\n"
+        " [<c0102fa2>] ret_from_fork+0x6/0x14\n"
+        " [<f9d5a990>] commit_timeout+0x4/0x10 [jbd]\n"
+        " [<c0101225>] kernel_thread_helper+0x5/0x10\n"
+    )
+    inside = "journal_commit_transaction mempool_alloc kjournald"
+    assert names(task).startswith(f"io_schedule sync_buffer __wait_on_bit {inside}")
+    assert "commit_timeout" not in names(task)
+    kept = "task:dd state:D stack:0 pid:7\n rpc_wait_bit_killable+0x2/0x9\n"
+    (task,) = tasks(kept + " __wait_on_bit+0x2/0x9\n nfs_wait+0x2/0x9\n")
+    assert names(task) == "rpc_wait_bit_killable __wait_on_bit nfs_wait"
+
+
 def test_a_worker_without_its_line() -> None:
     """Who pasted it left the task's line out, behind a report of lockdep."""
     (chain, task) = tasks(
