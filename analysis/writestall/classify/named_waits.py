@@ -529,6 +529,13 @@ CLUSTER_LOCK = NamedWait(
     "lockdebug, dlm_tool status, the stack of mdN_cluster_rec on the others",
     "drivers/md/md-cluster.c; dlm_tool(8)",
 )
+CLUSTER_INODE = NamedWait(
+    "waits until the cluster grants this node a lock of the file system (glock, DLM)",
+    "see which node and task hold the lock (f:H) that it waits for (f:W): "
+    "/sys/kernel/debug/gfs2/*/glocks of each node, dlm_tool lockdebug, or "
+    "debugfs.ocfs2 -R fs_locks",
+    "Documentation/filesystems/gfs2-glocks.rst; debugfs.ocfs2(8)",
+)
 FREEZES = NamedWait(
     "freezes a file system, and waits for its writers or its superblock",
     "find the task that writes and sleeps elsewhere, below vfs_write(), "
@@ -570,6 +577,12 @@ INODE_WRITTEN = NamedWait(
     "waits until another task has written an inode (I_SYNC)",
     f"find the task below __writeback_single_inode() that sleeps: {ALL_STACKS}",
     "fs/fs-writeback.c inode_wait_for_writeback()",
+)
+WRITEBACK_LIMIT = NamedWait(
+    "reclaims memory, and pauses until less of it is under writeback",
+    "see whether the disk or server below writes: iostat -x 1, grep -E "
+    "'Dirty|Writeback|NFS_Unstable' /proc/meminfo",
+    "Documentation/filesystems/proc.rst",
 )
 OF_A_POOL = NamedWait(
     "waits for memory of a pool, which comes back as I/O ends",

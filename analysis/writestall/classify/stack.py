@@ -230,6 +230,9 @@ def says_who(frames: Sequence[Frame]) -> bool:
 
 _SCHEDULE = re.compile(
     r"_*switch_to\w*|context_switch|wait_woken|_*schedule|__schedule_loop|_*cond_resched"
+    # kernel/sched.c before 2.6.39; what x86 and i386 called out of line before 2.6.23.
+    r"|thread_return|(interruptible_)?sleep_on(_timeout)?|_*(up|down)_failed\w*"
+    r"|text\.lock\.\w+"
     r"|schedule_(preempt_disabled|rtlock\w*)|bit_wait\w*|_*wait_on_bit\w*"
     r"|out_of_line_wait_on_\w+|__wait_on_atomic_t|preempt_schedule\w*"
     # Clocks that are read on the way into a sleep; what they left lies on the stack

@@ -82,6 +82,8 @@ def _makes_memory(stuck: Stuck) -> str:
     if inner := stuck.in_shrinker:
         words = inner.words if inner.rule else _vague(stuck, c.DOES[c.OTHER])
         return f"reclaims memory, and inside a shrinker {words}"
+    if stuck.verdict.named:
+        return ""
     comm = stuck.task.comm or ""
     makes = next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
     if inner := stuck.in_reclaim:

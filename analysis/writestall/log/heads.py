@@ -146,6 +146,13 @@ def head(body: str, cut: bool = False) -> Head | None:
     return None
 
 
+def marks_nothing(body: str) -> bool:
+    """True for the head of a task by a kernel that marks no frame as doubtful: up to
+    2.6.22 it ends in whether the task has memory of its own (kernel/sched.c
+    show_task())."""
+    return body.rstrip().endswith(("(NOTLB)", "(L-TLB)"))
+
+
 def is_cut(body: str) -> bool:
     """True for a report's first line, or crash's, that goes on in the next."""
     if _CRASH_CUT.search(body):

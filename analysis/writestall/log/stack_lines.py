@@ -16,9 +16,11 @@ from writestall.log.cuts import completed
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
 # prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`;
 # a mail's author may note something behind an arrow.
-# 64-bit PowerPC's first ABI marks code by a dot: `.schedule+0x80/0x7d4`.
+# 64-bit PowerPC's first ABI marks code by a dot: `.schedule+0x80/0x7d4`. x86_64 named
+# modules in front up to 2.6.24: `:jbd:log_wait_commit+0xa3/0xf5`.
 _FRAME = re.compile(
-    r"(?P<guess>\?\s{1,4})?(?<![\w.$])\.?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r"(?P<guess>\?\s{1,4})?(?<![\w.$])(?::(?P<module3>[a-z][\w-]{1,63}):|\.)?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
     r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
     r"(?P<doubt>\s{1,4}\(unreliable\))?"
@@ -31,6 +33,12 @@ _ALONE = re.compile(
     r"\s{0,16}(?:\[<[0-9a-fx]{1,18}>\]\s{1,4})?(?P<guess>\?\s{1,4})?"
     r"(?P<symbol>[A-Za-z_][\w.$]{0,120})\+0x(?P<offset>[0-9a-f]{1,8})"
     r"/0x(?P<size>[0-9a-f]{1,8})(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
+)
+# By x86_64 up to 2.6.17, several in a line, with decimal offsets:
+# `<ffffffff804e5522>{schedule_timeout+34} <ffffffff8802c111>{:nbd:sock_xmit+273}`.
+_BRACED = re.compile(
+    r"<[0-9a-f]{16}>\{(?::(?P<module>[a-z][\w-]{1,63}):)?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})\+(?P<offset>\d{1,8})\}"
 )
 # The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
 # by drgn, `#2  symbol (fs/file.c:12:3)`, and by syzkaller, which names functions that
@@ -133,7 +141,7 @@ def found(body: str) -> list[re.Match[str]]:
         return []
     if match := _whole(body):
         return [match]
-    return list(_FRAME.finditer(body))
+    return list((_BRACED if ">{" in body else _FRAME).finditer(body))
 
 
 def name_alone(body: str) -> re.Match[str] | None:
@@ -163,11 +171,12 @@ def frame_of(match: re.Match[str]) -> Frame:
     """What a match stands for."""
     groups = match.groupdict()
     symbol = match["symbol"] or match["symbol2"]
-    return of_log(symbol, groups.get("module") or groups.get("module2"))
+    modules = (groups.get(name) for name in ("module", "module2", "module3"))
+    return of_log(symbol, next(filter(None, modules), None))
 
 
-# Forms that take a whole line.
-_WHOLE = (_ALONE, _DECODED, _GDB, _FROM, _WRAPPED, _BARE, _NAME)
+# Forms that take a whole line, or that no other text has.
+_WHOLE = (_ALONE, _DECODED, _GDB, _FROM, _WRAPPED, _BARE, _NAME, _BRACED)
 
 
 def is_mention(match: re.Match[str]) -> bool:
@@ -193,7 +202,7 @@ def is_pointer(match: re.Match[str], guess: bool) -> bool:
     """
     groups = match.groupdict()
     offset, size = groups.get("offset"), int(groups.get("size") or "0", 16)
-    if offset is None or not (guess or size):
+    if offset is None or not (guess or size or match.re is _BRACED):
         return False
     return int(offset, 16) in (0, size) if guess else int(offset, 16) == 0
 

@@ -100,6 +100,8 @@ class Reader:
         self._work: int | None = None
         # The line before was cut behind its `?`.
         self._guess = False
+        # The kernel marks no frame as doubtful.
+        self._unmarked = False
         # The line ends where the terminal does.
         self._at_edge = False
         self._head_line = ""
@@ -287,7 +289,7 @@ class Reader:
             and not _is_one_place(task)
         ):
             self.done.append(task)
-            if task.state and task.frames == task.guesses:
+            if self._unmarked:
                 task.frames = asleep.without_leftovers(task.frames)
                 task.guesses = [*task.frames]
             if task.trace == traces.PERF:
@@ -346,6 +348,7 @@ class Reader:
         if head is None:
             return False
         before, self._head_line = self._task, body
+        self._unmarked = heads.marks_nothing(body)
         self._open(number, head)
         is_new = head.hung or (head.state == "D" and self._task is not before)
         if head.pid is not None and is_new:
@@ -443,15 +446,15 @@ class Reader:
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
                 return
-            known = stack_lines.frame_of(match)
-            if known.symbol in _CALLBACKS:
-                continue
-            guess = stack_lines.is_guess(match)
-            if stack_lines.is_pointer(match, guess):
-                continue
-            if not guess:
-                self._task.frames.append(known)
-            self._task.guesses.append(known)
+            self._add(self._task, match)
+
+    def _add(self, task: LoggedTask, match: re.Match[str]) -> None:
+        known, guess = stack_lines.frame_of(match), stack_lines.is_guess(match)
+        if known.symbol in _CALLBACKS or stack_lines.is_pointer(match, guess):
+            return
+        if not guess:
+            task.frames.append(known)
+        task.guesses.append(known)
 
     def _cut_frame(self, frame: Frame, doubtful: bool) -> None:
         if task := self._task:

@@ -256,9 +256,35 @@ def test_a_kernel_that_marks_no_doubtful_frames() -> None:
     inside = "journal_commit_transaction mempool_alloc kjournald"
     assert names(task).startswith(f"io_schedule sync_buffer __wait_on_bit {inside}")
     assert "commit_timeout" not in names(task)
-    kept = "task:dd state:D stack:0 pid:7\n rpc_wait_bit_killable+0x2/0x9\n"
-    (task,) = tasks(kept + " __wait_on_bit+0x2/0x9\n nfs_wait+0x2/0x9\n")
-    assert names(task) == "rpc_wait_bit_killable __wait_on_bit nfs_wait"
+    (task,) = tasks(
+        "dd            D 00000000     0  6790      1                6745 (NOTLB)\n"
+        " [<c011b591>] mempool_alloc+0x41/0x70\n"
+        " [<c0102fa2>] rpc_wait_bit_interruptible+0x6/0x14\n"
+        " [<c03158f5>] __wait_on_bit+0x45/0x70\n [<c0101225>] nfs_wait+0x5/0x10\n"
+    )
+    assert names(task) == "rpc_wait_bit_interruptible __wait_on_bit nfs_wait"
+
+
+def test_x86_64_before_2_6_25() -> None:
+    """Braces and decimal offsets, several frames in a line, the module in front."""
+    (kswapd, nfsd) = tasks(
+        "kswapd0       D ffff81011fe03c38     0   297      1          1287    19 "
+        "(L-TLB)\n"
+        "Call Trace: <ffffffff804e5522>{schedule_timeout+34}\n"
+        "       <ffffffff80269f87>{:xfs:xfs_qm_dqunpin_wait+220} "
+        "<ffffffff80123fa4>{default_wake_function+0} "
+        "<ffffffff8013d3e0>{as_work_handler+0}\n"
+        "       <ffffffff801582e8>{kswapd+283} <ffffffff8010bba6>{child_rip+8}\n"
+        "nfsd          D ffff81023dc3fb88     0  3269      1          3270  3268 "
+        "(L-TLB)\n"
+        "Call Trace:\n"
+        " [<ffffffff80062ff8>] thread_return+0x62/0xfe\n"
+        " [<ffffffff88033d42>] :jbd:log_wait_commit+0xa3/0xf5\n"
+        " [<ffffffff80062ff8>] __down_read+0x12/0x92\n"
+    )
+    assert names(kswapd) == "schedule_timeout xfs_qm_dqunpin_wait kswapd child_rip"
+    assert names(nfsd) == "thread_return log_wait_commit __down_read"
+    assert (kswapd.frames[1].module, nfsd.frames[1].module) == ("xfs", "jbd")
 
 
 def test_a_worker_without_its_line() -> None:

@@ -111,6 +111,7 @@ RULES: tuple[Rule, ...] = (
         ),
         "fs/gfs2/glock.c gfs2_glock_wait(), fs/ocfs2/dlmglue.c __ocfs2_cluster_lock(): "
         "until the lock manager of the cluster grants the inode's lock to this node",
+        named=w.CLUSTER_INODE,
     ),
     Rule(
         c.RAID_OR_DM,

@@ -19,6 +19,13 @@ from writestall_base import wait_classes as c
 OVERRIDES: tuple[Rule, ...] = (
     Rule(
         c.MEMORY,
+        ("throttle_vm_writeout",),
+        "mm/page-writeback.c throttle_vm_writeout() (until 6.14): who reclaims pauses "
+        "while more pages are under writeback than may be dirty",
+        named=w.WRITEBACK_LIMIT,
+    ),
+    Rule(
+        c.MEMORY,
         names(
             "try_to_free_pages do_try_to_free_pages __alloc_pages_direct_reclaim "
             "__perform_reclaim try_to_free_mem_cgroup_pages "
@@ -41,6 +48,8 @@ OVERRIDES: tuple[Rule, ...] = (
     ),
 )
 
+# mm/backing-dev.c: a pause until a disk's queue is no longer congested, until 5.16.
+_CONGESTED = ("congestion_wait*", "blk_congestion_wait*")
 # Who reads a page, and then waits until it is unlocked.
 _READS_ONE = ("do_read_cache_*", "read_cache_*", "wait_on_page_read", "gfs2_find_jhead")
 RULES: tuple[Rule, ...] = (
@@ -66,10 +75,24 @@ RULES: tuple[Rule, ...] = (
         named=w.CHECKPOINT_RETRY,
     ),
     Rule(
+        c.DIRTY_THROTTLE,
+        _CONGESTED,
+        "mm/page-writeback.c balance_dirty_pages() (until 2.6.36): the same, where the "
+        "pause is inlined further in",
+        callers=("balance_dirty_pages*",),
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        _CONGESTED,
+        "mm/page-writeback.c background_writeout(), wb_kupdate() (until 2.6.31): the "
+        "flusher pauses until the disk's queue has room again",
+        callers=("background_writeout", "wb_kupdate"),
+    ),
+    Rule(
         c.MEMORY,
         names(
             "reclaim_throttle throttle_direct_reclaim wait_iff_congested "
-            "congestion_wait* throttle_vm_writeout too_many_isolated "
+            "congestion_wait* too_many_isolated "
             "__alloc_pages_slowpath mempool_alloc* mem_cgroup_oom* out_of_memory "
             "pagefault_out_of_memory"
         ),
