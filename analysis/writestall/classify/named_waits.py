@@ -185,9 +185,9 @@ BLOCK_LOCK = NamedWait(
     SYSRQ,
 )
 FROZEN_QUEUE = NamedWait(
-    "waits until a frozen or dying queue takes requests again",
-    "find who froze it: a task below blk_mq_freeze_queue*(), elevator_*() or "
-    f"del_gendisk(): {ALL_STACKS}",
+    "waits until a queue that is frozen, suspended or dying takes requests again",
+    "find who froze it, below blk_mq_freeze_queue*(), elevator_*() or del_gendisk(): "
+    f"{ALL_STACKS}; cat /sys/block/*/device/power/runtime_status",
     "block/blk-mq.c blk_mq_freeze_queue()",
 )
 DIRECT_IO = NamedWait(

@@ -25,7 +25,12 @@ _ENTERED = re.compile(
     r"(asm_)?(sysvec|exc)_\w+|(asm_)?common_interrupt|irqentry_\w+|raw_irqentry_\w+"
     r"|apic_timer_interrupt|sched_show_task|show_stack|dump_stack\w*|nmi_\w+"
 )
-# How many frames may be left over in front of a sleep.
+# kernel/wait.c, fs/buffer.c, mm/filemap.c; i386 calls semaphores out of line.
+_WRAPS = re.compile(
+    r"out_of_line_wait_on_bit(_lock)?|__wait_on_buffer|__lock_buffer|__lock_page"
+    r"|wait_on_page_bit|__(down|up)_failed\w*|text\.lock\.\w+"
+)
+# How many frames may be left over in front of a sleep, or within.
 MAX_LEFT = 12
 UNKNOWN = "stacks without schedule() innermost"
 
@@ -51,7 +56,17 @@ def without_leftovers(frames: list[Frame]) -> list[Frame]:
     at = next(near, 0)
     if at and "wait_on_bit" in frames[at].symbol:
         at -= 1
-    return frames[at:]
+    last = at + next(
+        (i for i in range(MAX_LEFT, 0, -1) if _is_wrapper(frames[at + i : at + i + 1])),
+        0,
+    )
+    inside = [frame for frame in frames[at + 1 : last] if is_sleep(frame.symbol)]
+    return [*frames[at : at + 1], *inside, *frames[max(last, at + 1) :]]
+
+
+def _is_wrapper(frame: list[Frame]) -> bool:
+    """True for what only calls functions that sleep."""
+    return bool(frame) and _WRAPS.fullmatch(frame[0].symbol) is not None
 
 
 def preempted_in(frames: Sequence[Frame]) -> str:

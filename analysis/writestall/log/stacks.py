@@ -417,6 +417,8 @@ class Reader:
         task = self._task
         if task is None or not task.frames or stack_lines.is_guess(first):
             return False
+        if self._unmarked:
+            return False
         if stack_lines.is_innermost(first.string):
             return True
         if first["symbol"] in _SCHEDULE:
@@ -478,14 +480,20 @@ class Reader:
         if task.guesses and _TRACE.search(body):
             self._close()
             return
-        if task.pid is None and not task.guesses:
-            task.pid = heads.late_pid(body, self._head_line)
+        if not task.guesses:
+            self._rest_of_head(task, body)
         if task.guesses and (symbol := stack_lines.place(body)) is not None:
             self._inline(task, symbol)
             return
         self._gap += bool(task.guesses)
         if self._gap > MAX_GAP:
             self._interrupt()
+
+    def _rest_of_head(self, task: LoggedTask, body: str) -> None:
+        """Take what a mailer has put on a line of its own."""
+        self._unmarked |= heads.marks_nothing(body)
+        if task.pid is None:
+            task.pid = heads.late_pid(body, self._head_line)
 
     def _of_work(self, number: int, work: str) -> LoggedTask:
         """The worker that runs this work: where the line that names it is missing, it

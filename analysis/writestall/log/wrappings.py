@@ -41,7 +41,7 @@ _ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{1,6}|#x[0-9a-f]{1,5});", re.IGNORECASE
 _COLOUR = re.compile(r"(?:\x1b|#033)\[[\d;]{0,16}[A-Za-z]")
 # Newlines escaped: by JSON and most languages, by rsyslog (#012).
 _ESCAPED = re.compile(r"(?:\\r)?\\n|#012")
-_SOFT_BREAK = re.compile(r".{40,77}=")
+_SOFT_BREAK = re.compile(r".{39,76}[^=]=")
 # Some mailers encode the line's end as well, and break behind that.
 _ENCODED_END = "=0A="
 _ENCODED = re.compile(r"=(?:3D|20$)|^Content-Transfer-Encoding: quoted-printable", re.I)

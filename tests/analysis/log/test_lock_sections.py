@@ -369,7 +369,7 @@ def test_the_lock_is_named() -> None:
         ("frees-cluster", "frees a cluster of inodes"),
         ("cipher", "cipher of dm-crypt"),
         ("connects", "connects to an NVMe controller"),
-        ("enters-queue", "a frozen or dying queue"),
+        ("enters-queue", "a queue that is frozen"),
         ("dio-wait", "direct I/O to the file"),
         ("helped", "user-mode helper"),
         ("scrubs-on", "pauses until the commit"),

@@ -244,8 +244,11 @@ def test_a_kernel_that_marks_no_doubtful_frames() -> None:
         " [<c011b591>] mempool_alloc+0x41/0x70\n"
         " [<c0315766>] io_schedule+0x26/0x30\n"
         " [<c016af13>] sync_buffer+0x53/0x60\n"
+        " [<c0151aaa>] submit_bh+0x128/0x14e\n"
+        " [<c011b591>] mempool_alloc+0x41/0x70\n"
         " [<c03158f5>] __wait_on_bit+0x45/0x70\n"
         " [<c016aec0>] sync_buffer+0x0/0x60\n"
+        " [<c0151aaa>] __wait_on_buffer+0x28/0x4e\n"
         " [<f9d57ca7>] journal_commit_transaction+0xba7/0x13a0 [jbd]\n"
         " [<c011b591>] mempool_alloc+0x41/0x70\n"
         " [<f9d5aa45>] kjournald+0xa5/0x220 [jbd]\n"
@@ -254,7 +257,8 @@ def test_a_kernel_that_marks_no_doubtful_frames() -> None:
         " [<c0101225>] kernel_thread_helper+0x5/0x10\n"
     )
     inside = "journal_commit_transaction mempool_alloc kjournald"
-    assert names(task).startswith(f"io_schedule sync_buffer __wait_on_bit {inside}")
+    sleep = "io_schedule sync_buffer __wait_on_bit __wait_on_buffer"
+    assert names(task).startswith(f"{sleep} {inside}")
     assert "commit_timeout" not in names(task)
     (task,) = tasks(
         "dd            D 00000000     0  6790      1                6745 (NOTLB)\n"

@@ -342,3 +342,11 @@ def test_line_ends_that_a_mailer_encoded() -> None:
         b"[<0>] read_lba+0x91/0x110=0A=\n"
     ).tasks
     assert len(task.frames) == 4
+
+
+def test_a_ruler_is_no_soft_break() -> None:
+    """A line of `=` ends in one, as a line that a mailer broke does."""
+    head = "evms          D DA4D8F1C     0 12863  12861 12874               (NOTLB)"
+    text = f"{'=' * 60}\n{head}\nCall Trace:\n[<c02d4ad5>] io_schedule+0x26/0x30\n"
+    (task,) = read(text.encode()).tasks
+    assert (task.comm, task.pid) == ("evms", 12863)

@@ -75,7 +75,7 @@ _LONE: tuple[tuple[str, w.NamedWait, str, str], ...] = (
     (
         c.OTHER,
         w.AUTOMOUNT,
-        "autofs_wait autofs4_wait",
+        "autofs_wait autofs4_wait autofs_expire_wait autofs4_expire_wait",
         "fs/autofs/waitq.c autofs_wait(): until the daemon has answered",
     ),
     (

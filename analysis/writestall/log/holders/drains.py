@@ -194,7 +194,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "drivers/acpi/sleep.c acpi_pm_start() takes acpi_scan_lock until acpi_pm_end()",
     ),
     (
-        "autofs_wait autofs4_wait autofs_mount_wait",
+        "autofs_wait autofs4_wait autofs_mount_wait autofs*_expire_wait",
         "do_mount path_mount do_new_mount vfs_kern_mount vfs_get_tree mount_fs",
         "a mount by automount (autofs)",
         "it mounts, as automount does for those that wait",
