@@ -44,8 +44,10 @@ _LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_wor
 # waits for anything but memory.
 _SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
 
-# mm/vmscan.c shrink_folio_list(), mm/migrate.c: with a page in hand.
-_TAKES_PAGES = re.compile(r"shrink_(page|folio|inactive)_list|migrate_(pages|folio)\w*")
+# mm/vmscan.c shrink_folio_list(), mm/page_io.c, mm/migrate.c: with a page in hand.
+_TAKES_PAGES = re.compile(
+    r"shrink_(page|folio|inactive)_list|migrate_(pages|folio)\w*|pageout|swap_write\w+"
+)
 
 # fs/jbd2/journal.c, fs/jbd/journal.c: these threads wait for work interruptibly, so who
 # hangs is in a commit.

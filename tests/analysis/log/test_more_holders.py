@@ -54,6 +54,12 @@ STACKS = {
     "kmmpd/ext4" + THREAD,
     "stops-ail": "schedule_timeout wait_for_completion kthread_stop/xfs "
     "xfs_trans_ail_destroy/xfs xfs_log_unmount/xfs",
+    "throttled": "schedule_timeout io_schedule_timeout congestion_wait "
+    "throttle_vm_writeout shrink_zone kswapd kthread",
+    "loop-begins": "__down journal_begin reiserfs_dirty_inode do_bio_filebacked/loop "
+    "loop_thread/loop kthread",
+    "commits-and-reclaims": "schedule_timeout congestion_wait throttle_vm_writeout "
+    "try_to_free_pages __getblk do_journal_end/reiserfs sync_supers pdflush",
     "needs-worker": "schedule_timeout wait_for_completion_killable "
     "__kthread_create_on_node kthread_create_on_node create_worker worker_thread "
     "kthread",
@@ -203,6 +209,9 @@ LINKED = (
     ("stops-mmp", "mmp", LIKELY),
     ("stops-ail", "ail", LIKELY),
     ("needs-worker", "starts-threads", LIKELY),
+    ("throttled", "loop-begins", POSSIBLE),
+    ("commits-and-reclaims", "loop-begins", POSSIBLE),
+    ("loop-begins", "commits-and-reclaims", LIKELY),
     ("stores-wc", "revalidates", POSSIBLE),
     ("revalidates", "stores-wc", POSSIBLE),
     ("bcache-thread", "bcache-insert", POSSIBLE),

@@ -58,6 +58,16 @@ _LOOP = perhaps(
     stacked=True,
     same_disk=True,
 )
+_UNDER_WRITEBACK = perhaps(
+    "it writes what a loop device got, whose pages are under writeback until then",
+    "mm/page-writeback.c throttle_vm_writeout() (until 6.14) waits until fewer pages "
+    "are; drivers/block/loop.c loop_process_work(), do_bio_filebacked() before 3.19",
+    _LOOP_WORK,
+    lock="the limit of pages under writeback",
+    of=names("throttle_vm_writeout"),
+    not_of=_LOOP_WORK,
+    stacked=True,
+)
 _ARRAY = perhaps(
     "it works for the array",
     "drivers/md/raid5.c raid5d(), raid1.c raid1d(): writes to the array go through it",
@@ -117,7 +127,7 @@ _TARGET_WORKER = perhaps(
     stacked=True,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.MEMORY: (_MOVED,),
+    c.MEMORY: (_MOVED, _UNDER_WRITEBACK),
     c.OTHER: (_TARGET_WORKER,),
     c.JOURNAL_COMMIT_WAIT: (
         replace(
