@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from writestall.classify.named_waits import BLOCK_LOCK, NFS_ANSWER
 from writestall.log import asked
@@ -119,7 +120,8 @@ def sentence(answer: LogAnswer, where: str) -> str:
     """The answer in one sentence: the root with most tasks behind it."""
     if not answer.tasks:
         return f"no stuck task in {where}."
-    start = f"{many(_stuck(answer), 'stuck task')} in {where}"
+    stuck = [at for at, task in enumerate(answer.tasks) if not task.owner]
+    start = f"{many(_count(answer, stuck), 'stuck task')} in {where}"
     if answer.several_moments:
         start += f", in {answer.moments} moments"
     if not (answer.links or answer.knot):
@@ -130,7 +132,8 @@ def sentence(answer: LogAnswer, where: str) -> str:
         parts.append(f"and {len(kinds) - _SHOWN} more like it")
     besides = [_end(answer, ends, behind) for ends in others[: _SHOWN - len(kinds)]]
     parts += [f"besides, {besides[0]}", *besides[1:]] if besides else []
-    if rest := sum(len(behind[end]) for ends in others[len(besides) :] for end in ends):
+    more = [at for ends in others[len(besides) :] for end in ends for at in behind[end]]
+    if rest := _count(answer, more):
         parts.append(f"and {rest} more tasks" if rest > 1 else "and one more task")
     return f"{start}: {'; '.join(parts)}."
 
@@ -197,9 +200,14 @@ class _Words:
         return self._known[key]
 
 
-def _stuck(answer: LogAnswer) -> int:
-    """How many tasks are stuck; owners that are not stuck do not count."""
-    return sum(not task.owner for task in answer.tasks)
+def _count(answer: LogAnswer, rows: Iterable[int]) -> int:
+    """How many tasks these rows are of; one may have been stuck in several ways."""
+    return len({_key(answer.tasks[at]) for at in rows})
+
+
+def _key(stuck: Stuck) -> object:
+    task = stuck.task
+    return task.host, task.comm, id(stuck) if task.pid is None else task.pid
 
 
 def _root(answer: LogAnswer, at: int) -> int:
@@ -221,7 +229,7 @@ def _end(answer: LogAnswer, ends: list[int], behind: dict[int, list[int]]) -> st
     roots = [answer.tasks[end] for end in ends]
     followers = [at for end in ends for at in behind[end]]
     circle = answer.ring(ends[0])
-    count = len(followers)
+    count = _count(answer, followers)
     what = does(roots[0]) + _may_end(answer, ends[0])
     if not circle and sorted(ends) == sorted(followers):
         return _alike(answer, roots, what)
@@ -280,7 +288,7 @@ def _kinds(answer: LogAnswer) -> dict[str, list[Stuck]]:
 
 def _alike(answer: LogAnswer, tasks: list[Stuck], what: str) -> str:
     """Tasks that all do the same, by the first; one may do it at several places."""
-    names = {(t.task.host, t.task.pid or id(t)): answer.name(t) for t in tasks}
+    names = {_key(task): answer.name(task) for task in tasks}
     first, *rest = names.values()
     like = (
         f", like {rest[0] if len(rest) == 1 else f'{len(rest)} more'}" if rest else ""

@@ -260,3 +260,11 @@ def test_what_most_tasks_do_comes_first() -> None:
     assert "nothing joins them: p11/11 (other), like 8 more, waits" in said(one, *many)
     linked = said(task("updates", 2), one, *many)
     assert "log: p11/11 (other), like 8 more, waits for a grace period" in linked
+
+
+def test_a_task_that_is_stuck_in_two_ways_counts_once() -> None:
+    """First for a tag, two minutes later for a page; another waits behind it."""
+    tag = Shown("dd", 7, "io_schedule blk_mq_get_tag blk_mq_submit_bio submit_bio")
+    page = Shown("dd", 7, "io_schedule folio_wait_bit_common folio_wait_writeback")
+    text = sentence(explained(tag.report() + page.report()), "log")
+    assert text.startswith("1 stuck task in log, in 2 moments")
