@@ -11,7 +11,7 @@ import re
 
 _FRAME = re.compile(r"[\w.]\+0x[0-9a-f]|\([\w./+-]{1,120}:\d{1,6}\b")
 _BOTTOM = re.compile(
-    r"\b(?:ret_from_(?:fork|kernel_thread)|kthread|entry_SYSCALL|do_syscall_64|el0_svc"
+    r"\b(?:ret_from_(?:fork|kernel_thread)|kthread(?!\w)|entry_SYSCALL|do_syscall_64|el0_svc"
     r"|el0t_64_sync|system_call_fastpath)"
 )
 _TOP = re.compile(r"\b(?:__schedule|io_schedule|schedule)\+0x")

@@ -179,10 +179,7 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | Choice | None:
 
     The last shot in which anybody does is taken.
     """
-    choice = None
-    verdicts = (waiter.verdict, waiter.in_shrinker)
-    asked = dict.fromkeys(rule for v in verdicts if v for rule in HOLDERS[v.cls])
-    rules = [rule for rule in asked if rule.asks(waiter)]
+    choice, rules = None, _asked(waiter)
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
             around = shots[waiter.task.host, shot]
@@ -205,6 +202,19 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | Choice | None:
             link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return choice
+
+
+def _asked(waiter: Stuck) -> list[Holder]:
+    """The rules about what a task waits for, better ones first.
+
+    /proc/PID/stack does not show how a task sleeps, so there the class may be unknown:
+    rules of the others that name the function are asked as well.
+    """
+    verdicts = (waiter.verdict, waiter.in_shrinker)
+    known = [rule for v in verdicts if v for rule in HOLDERS[v.cls]]
+    if waiter.is_headless:
+        known += [rule for row in HOLDERS.values() for rule in row if rule.caller]
+    return [rule for rule in dict.fromkeys(known) if rule.asks(waiter)]
 
 
 def _choice(waiter: Stuck, rules: list[Holder], around: Around) -> Choice | None:

@@ -211,6 +211,18 @@ class Stuck:
         return self.shows(_READ_LOCK)
 
     @cached_property
+    def is_headless(self) -> bool:
+        """True for a stack without the functions that put the task to sleep."""
+        return not any(is_sleep(frame.symbol) for frame in self.frames[:1])
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True where doubtful frames gave the class, or a function that may sleep for
+        several things, and the stack does not show for which."""
+        rule = self.verdict.rule
+        return self.guessed or (self.is_headless and bool(rule and rule.bare))
+
+    @cached_property
     def for_lock(self) -> bool:
         """True when it sleeps for a lock."""
         at = next((i for i, f in enumerate(self.frames) if not is_sleep(f.symbol)), 0)

@@ -112,6 +112,7 @@ RULES: tuple[Rule, ...] = (
         "folio_wait_stable() is the same wait where the device needs stable pages; "
         "mm/filemap.c __filemap_fdatawait_range() waits for nothing else",
         wait=(PAGE, IO),
+        bare=True,
     ),
     Rule(
         c.FS_LOCK,

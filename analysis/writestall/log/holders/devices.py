@@ -42,7 +42,8 @@ _UNPLUGS = names("*bitmap_unplug_async")
 
 # A wait for the I/O of some block device; one for a server shows none of these.
 _BLOCK_IO = names(
-    "io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await* xfs_buf_iowait"
+    "io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await* xfs_buf_iowait "
+    "__wait_on_buffer"
 )
 _BELOW_WORKS = (
     f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS} "

@@ -226,7 +226,7 @@ class Holder:
         together = near and self.any_right and not _are_of_several(found)
         if len(found) > 1 and not together and not self._pool(found):
             return None
-        doubtful = first is waiter or waiter.guessed or first.guessed
+        doubtful = first is waiter or waiter.is_doubtful or first.guessed
         sure = known and len(found) == 1 and not doubtful
         return first, self.confidence if sure else POSSIBLE
 
