@@ -92,6 +92,8 @@ def _waits(rule: Rule, frames: Sequence[Frame], at: int, unknown: bool) -> bool:
         return rule.bare and at == 0 and not unknown
     if rule.not_wait and _sleeps(rule.not_wait, frames[:at]):
         return False
+    if rule.seen and not _first_caller(frames):
+        return False
     return not rule.first or (not unknown and _first_caller(frames) >= at)
 
 

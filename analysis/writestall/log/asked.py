@@ -14,10 +14,14 @@ from writestall.log.stuck import Stuck
 
 
 def _rules(waiter: Stuck) -> list[Holder]:
-    """The rules about what chose to wait, where all are about one lock."""
+    """The rules about what chose to wait, where all are about one lock. Where the stack
+    does not show how the task sleeps, those of any class."""
+    known = HOLDERS[waiter.verdict.cls]
+    if waiter.is_headless and not waiter.verdict.rule:
+        known = tuple(rule for row in HOLDERS.values() for rule in row)
     rules = [
         rule
-        for rule in HOLDERS[waiter.verdict.cls]
+        for rule in dict.fromkeys(known)
         if rule.caller and rule not in module_works.RULES and rule.asks(waiter)
     ]
     if len({rule.lock for rule in rules}) != 1:

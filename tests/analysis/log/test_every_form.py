@@ -16,6 +16,7 @@ import test_more_holders
 
 from log_forms import FORMS, crash, drgn, proc
 from log_stacks import Shown
+from writestall.log.headline import does
 from writestall.log.links import POSSIBLE, explain_log
 from writestall.log.reading import read
 
@@ -101,3 +102,22 @@ def test_who_is_apart_stays_apart(form: Form) -> None:
     found = {row[:2]: sure for row in pairs if (sure := _link(form, *row[2:]))}
     known = AMBIGUOUS if form is proc else set()
     assert found == dict.fromkeys(known, POSSIBLE)
+
+
+@pytest.mark.parametrize(
+    ("stack", "words"),
+    [
+        (
+            "cgroup_kn_lock_live cgroup_rmdir",
+            "waits in {0}(), perhaps for cgroup_mutex",
+        ),
+        ("btrfs_remove_qgroup/btrfs", "waits for the lock of btrfs quotas"),
+        ("nvme_ns_remove/nvme_core", "waits for something no rule knows in {0}()"),
+        ("__wait_on_buffer ext4_bread", "waits for the disk"),
+    ],
+)
+def test_words_where_the_sleep_is_not_shown(stack: str, words: str) -> None:
+    """A driver's function may wait for a lock of its own as well as for its disk."""
+    (task,) = read(["\n".join(proc(Shown("cat", 7, stack))).encode()]).tasks
+    caller = stack.split()[0].partition("/")[0]
+    assert does(explain_log([task]).tasks[0]).startswith(words.format(caller))

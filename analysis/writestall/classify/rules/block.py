@@ -396,6 +396,7 @@ RULES: tuple[Rule, ...] = (
         "drivers/scsi, nvme, mmc, ata, block: a driver waits for its disk; a lock of "
         "its own is one of its set-up",
         not_wait=(LOCK,),
+        seen=True,
         not_callers=("loop_set_status*", "loop_configure", "__loop_clr_fd"),
     ),
     Rule(

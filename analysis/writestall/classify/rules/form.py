@@ -15,7 +15,8 @@ and for which its conditions hold, decides (stack.py). A rule's conditions:
   taken here;
 - `bare`: holds also if the stack has no sleep function and this frame is the innermost.
   /proc/PID/stack is such a stack (kernel/stacktrace.c omits .sched.text), and these
-  functions sleep only as `wait` says.
+  functions sleep only as `wait` says;
+- `seen`: does not hold for such a stack, for its functions sleep in many ways.
 
 Names are kernel functions without compiler suffixes; `*` matches any text, `[234]` one
 of these digits. The tables have old and new names, for stacks of 2.6.32 to 7.x. `why`
@@ -52,6 +53,7 @@ class Rule:
     not_wait: tuple[str, ...] = ()
     first: bool = False
     bare: bool = False
+    seen: bool = False
     named: NamedWait | None = None
 
 

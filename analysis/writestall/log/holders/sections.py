@@ -149,11 +149,22 @@ def sleep_words(waiter: Stuck) -> str:
     if not function or is_sleep(function):
         return "sleeps; its stack does not show for what"
     kind = sleep_kind(waiter)
+    if names := _perhaps(waiter):
+        return f"waits in {function}(), perhaps for {names}"
     if kind == QUEUE and waiter.shows(_PAUSE):
         return f"pauses in {function}(), and tries again"
     if kind == QUEUE and waiter.for_completion:
         return f"waits until something is completed in {function}()"
     return f"{_SLEEPS_FOR[kind]} in {function}()"
+
+
+def _perhaps(waiter: Stuck) -> str:
+    """The same where the stack does not show how the task sleeps: all that the function
+    may sleep for; empty for one that sleeps for more."""
+    if (_sleep(waiter) or ("", ""))[0] != _ANY:
+        return ""
+    found = dict.fromkeys(lock.rpartition(":")[2] for lock, _ in _asked(waiter))
+    return " or ".join(found) if len(found) <= _NAMED else ""
 
 
 def takers(waiter: Stuck) -> list[str]:
