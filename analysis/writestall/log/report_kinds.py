@@ -292,6 +292,12 @@ KINDS: tuple[tuple[str, str, str, str], ...] = (
         "kernel/workqueue.c wq_watchdog_timer_fn()",
     ),
     (
+        " hung=",
+        r"\bpool \d{1,5}: cpus=\S{1,40} .{0,80}? hung=(?:[3-9]\d|\d{3,8})s workers=",
+        "a pool of workers whose next work has not begun for 30 s or more",
+        "kernel/workqueue.c show_one_worker_pool()",
+    ),
+    (
         "detected stall",
         r"\brcu_\w{1,40} (?:self-)?detected stalls? on",
         "grace periods of RCU that do not end",

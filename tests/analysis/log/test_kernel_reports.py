@@ -56,6 +56,7 @@ LINES = {
     "Out of memory: Killed process 9 (java) total-vm:1kB": "killed to free memory",
     "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [a:9]": "CPU 3 that is locked",
     "BUG: workqueue lockup - pool cpus=1 node=0": "a pool of workers",
+    "pool 96: cpus=24 node=3 flags=0x0 nice=0 hung=64s workers=3 idle: 7": "not begun",
     "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:": "grace periods of RCU",
     "INFO: rcu_sched self-detected stall on CPU": "grace periods of RCU",
     "rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: {": "of RCU",
